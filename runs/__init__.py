@@ -1,0 +1,1 @@
+"""Footprint's one app: what running agents did, kept, folded and explained."""
