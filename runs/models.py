@@ -1,0 +1,530 @@
+"""The tables. Only `runs.store` and `runs.admin` import this module.
+
+Three kinds live here:
+
+* **people's own** rows (Project, Membership, Token, DisplayName): written by forms and admin;
+* **what came in** (Stream, Hole, KeptEvent, Note, Text, Tombstone): appended by the writer, never folded away;
+* **the record** (Run, Answer, Leg, ToolCall, ...): made from events and notes by `record/fold.py`, one *epoch* at a
+  time, and remade by `manage.py rebuild`. Never edited by hand.
+
+Ids of kept events, notes and record rows are not drawn by the database: they are `project.id << 40 | n`, `n` from a
+counter on the project's row that is only touched under the project's lock (docs/decisions/003-positions-and-ids.md).
+Received times are UTC milliseconds (`*_ms`), on the server's clock; `*_clock_ms` are the sender's.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+from django.db import models
+
+from runs.rules.vocabulary import Ending
+
+ID_BITS = 40
+
+
+def new_key() -> str:
+    return secrets.token_hex(6)
+
+
+def new_secret() -> str:
+    return secrets.token_hex(32)
+
+
+class Project(models.Model):
+    """An app whose agents report here. Its row is the lock: positions, row numbers and epochs are drawn under it."""
+
+    key = models.CharField(max_length=12, unique=True, default=new_key, editable=False)
+    name = models.CharField(max_length=120)
+    secret = models.CharField(max_length=64, default=new_secret, editable=False)
+    keep_text = models.BooleanField(
+        default=True, help_text="Keep what was asked and answered, as it was said. Off: nothing new is kept."
+    )
+    silent_after_s = models.PositiveIntegerField(
+        default=300, help_text="Seconds without a word after which a running answer is called silent."
+    )
+    ledger_limit = models.PositiveIntegerField(default=10_000, help_text="Most calls an answer lists.")
+    allowed_origins = models.TextField(
+        blank=True, help_text="Origins that may send from a browser, one a line: https://app.example:8443"
+    )
+    time_zone = models.CharField(max_length=64, default="UTC")
+    created_at = models.DateTimeField(auto_now_add=True)
+    # Counters drawn under the lock.
+    position = models.BigIntegerField(default=0, editable=False)
+    row_number = models.BigIntegerField(default=0, editable=False)
+    epoch = models.PositiveIntegerField(default=1, editable=False)
+    words_version = models.BigIntegerField(default=1, editable=False)
+    # What the allow-list did not keep.
+    unknown_events = models.BigIntegerField(default=0, editable=False)
+    dropped_events = models.BigIntegerField(default=0, editable=False)
+    refused_events = models.BigIntegerField(default=0, editable=False)
+    people = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(models.TextChoices):
+    READER = "reader", "reader"
+    OPERATOR = "operator", "operator"
+    ADMIN = "admin", "admin"
+
+
+class Membership(models.Model):
+    """One person's role in one project. What is not theirs answers 404."""
+
+    project = models.ForeignKey(Project, models.CASCADE)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
+    role = models.CharField(max_length=8, choices=Role.choices, default=Role.READER)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_role_a_person_and_project")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role}"
+
+
+class Token(models.Model):
+    """An ingest token: shown once, kept as a SHA-256, revocable."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="tokens")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    hint = models.CharField(max_length=12, editable=False)
+    label = models.CharField(max_length=80, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.hint}…"
+
+
+class DisplayName(models.Model):
+    """A tool's display name as an admin set it; append-only, the latest row wins, an empty text falls back."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="display_names")
+    tool = models.CharField(max_length=512)
+    text = models.CharField(max_length=60, blank=True)
+    set_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    set_at = models.DateTimeField(auto_now_add=True)
+    # The project's position when it was set: what an answer's own words were "as they were when it was given".
+    position = models.BigIntegerField(default=0, editable=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "tool", "-id"], name="display_name_latest")]
+
+    def __str__(self) -> str:
+        return self.text or "(cleared)"
+
+
+# -- what came in -------------------------------------------------------------------------------
+
+
+class Stream(models.Model):
+    """One sender's numbered sequence of events. Never deleted before its project: `acked` is a promise."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="streams")
+    name = models.CharField(max_length=64)
+    instance = models.CharField(max_length=64)
+    sender = models.CharField(max_length=120, blank=True)
+    bare = models.BooleanField(default=False)
+    epoch = models.BigIntegerField(default=0)  # of the connection: a hello raises it, the writer drops what is older
+    acked = models.BigIntegerField(default=0)
+    ended = models.BooleanField(default=False)
+    kept = models.BigIntegerField(default=0)
+    dropped = models.BigIntegerField(default=0)
+    refused = models.BigIntegerField(default=0)
+    repeated = models.BigIntegerField(default=0)
+    missing = models.BigIntegerField(default=0)
+    opened_ms = models.BigIntegerField(default=0)
+    last_ms = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "name"], name="one_stream_a_project_and_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Hole(models.Model):
+    """Seqs of a stream that never came, both ends included; an event that comes after all narrows it."""
+
+    stream = models.ForeignKey(Stream, models.CASCADE, related_name="holes")
+    first = models.BigIntegerField()
+    last = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["stream", "first"], name="one_hole_a_place")]
+
+
+class KeptEvent(models.Model):
+    """One event as kept, at its position. `body` is JSON text: never jsonb, so that big integers keep every digit."""
+
+    id = models.BigAutoField(primary_key=True)  # project.id << 40 | position
+    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
+    seq = models.BigIntegerField()
+    type = models.CharField(max_length=64)
+    run = models.CharField(max_length=256, blank=True)  # the runId as sent; empty: the event names no run
+    received_ms = models.BigIntegerField()
+    body = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["stream", "seq"], name="one_event_a_seq")]
+        indexes = [models.Index(fields=["stream", "run", "id"], name="kept_event_run")]
+
+
+class Note(models.Model):
+    """A fact that is no event (gap, lost, refused, unnumbered, silent, deleted), at its position, folded like one."""
+
+    id = models.BigAutoField(primary_key=True)  # project.id << 40 | position
+    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, null=True, related_name="+")
+    kind = models.CharField(max_length=16)
+    first = models.BigIntegerField(default=0)
+    last = models.BigIntegerField(default=0)
+    run = models.CharField(max_length=256, blank=True)
+    code = models.CharField(max_length=32, blank=True)
+    reason = models.CharField(max_length=300, blank=True)
+    limit_s = models.BigIntegerField(default=0)
+    received_ms = models.BigIntegerField()
+
+
+class Text(models.Model):
+    """What was said, as it was said. The record never needs it; forgetting deletes rows here and nothing else."""
+
+    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
+    position = models.BigIntegerField()  # of the event that carried it
+    kind = models.CharField(max_length=10)  # question, answer, classifier
+    text = models.TextField()
+    cut = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "position", "kind"], name="one_text_a_place")]
+
+
+class Tombstone(models.Model):
+    """A deleted run: later events of it are dropped."""
+
+    stream = models.ForeignKey(Stream, models.CASCADE, related_name="+")
+    run = models.CharField(max_length=256)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["stream", "run"], name="one_tombstone_a_run")]
+
+
+# -- the record ---------------------------------------------------------------------------------
+
+
+class RecordRow(models.Model):
+    """Base of every row the fold makes. `project` and `epoch` say whose, and which making of it."""
+
+    id = models.BigAutoField(primary_key=True)  # project.id << 40 | row number
+    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
+    epoch = models.PositiveIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+class StreamMemory(RecordRow):
+    """What the fold remembers of a stream: holes seen, numbered or not, the last run of each agent."""
+
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
+    gap = models.BooleanField(default=False)
+    unnumbered = models.BooleanField(default=False)
+    unmatched = models.BigIntegerField(default=0)
+    last_runs = models.TextField(default="{}")  # JSON: agent id ("" unrecorded) -> id of its latest Run row
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["stream", "epoch"], name="one_memory_a_stream")]
+
+
+class Waiting(RecordRow):
+    """What waits for a later event: a pause that fits several calls, a decision for a call not yet found."""
+
+    stream = models.ForeignKey(Stream, models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=10)  # pause, decision
+    run = models.CharField(max_length=256, blank=True)
+    path = models.CharField(max_length=500, blank=True)
+    call_id = models.CharField(max_length=256, null=True)
+    tool = models.CharField(max_length=256, null=True)
+    not_run = models.BooleanField(default=False)
+    position = models.BigIntegerField()
+
+
+class Run(RecordRow):
+    """One `run()` of an agent on one stream."""
+
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
+    name = models.CharField(max_length=256)  # the runId as sent
+    slug = models.CharField(max_length=26)  # keyed hash, for URLs
+    session = models.CharField(max_length=256, blank=True)
+    session_slug = models.CharField(max_length=26, blank=True)
+    agent = models.CharField(max_length=256, blank=True)
+    provider = models.CharField(max_length=256, blank=True)
+    model = models.CharField(max_length=256, blank=True)
+    principal = models.CharField(max_length=256, blank=True)
+    tenant = models.CharField(max_length=256, blank=True)
+    trace = models.CharField(max_length=256, blank=True)
+    composition = models.CharField(max_length=300, blank=True)  # "Sequence:pipeline" of the outermost, operators only
+    begun = models.CharField(max_length=8, blank=True)  # "", models, turn, leg, unseen: what its first word was
+    finished = models.BooleanField(default=False)
+    gap = models.BooleanField(default=False)
+    llm_seen = models.BigIntegerField(default=0)
+    late = models.BigIntegerField(default=0)
+    leg_of = models.BigIntegerField(null=True)  # Answer row this run continues
+    previous = models.BigIntegerField(null=True)  # Run row before it of the same (or an unrecorded) agent
+    retry_of = models.BigIntegerField(null=True)
+    ending = models.CharField(max_length=16, default=Ending.RUNNING.value)  # of its latest answer
+    answers = models.BigIntegerField(default=0)
+    calls = models.BigIntegerField(default=0)
+    failed_calls = models.BigIntegerField(default=0)
+    incomplete = models.BigIntegerField(default=0)  # answers that are ended and incomplete
+    missed = models.BigIntegerField(default=0)
+    violations = models.BigIntegerField(default=0)
+    skipped = models.CharField(max_length=60, blank=True)  # narrowing reasons seen, comma separated, sorted
+    first_position = models.BigIntegerField()
+    version = models.BigIntegerField()  # position of the last event or note that changed it
+    opened_ms = models.BigIntegerField()
+    last_ms = models.BigIntegerField()
+    ended_ms = models.BigIntegerField(null=True)
+    opened_clock_ms = models.BigIntegerField(null=True)
+    last_clock_ms = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["stream", "name", "epoch"], name="one_run_a_stream_and_name"),
+            models.UniqueConstraint(fields=["project", "slug", "epoch"], name="one_run_a_slug"),
+        ]
+        indexes = [
+            # the list: newest first, legs left out
+            models.Index(fields=["project", "epoch", "-first_position"], name="run_list"),
+            models.Index(fields=["project", "epoch", "ending", "-first_position"], name="run_ending"),
+            models.Index(fields=["project", "epoch", "session_slug", "-first_position"], name="run_session"),
+            models.Index(fields=["project", "epoch", "opened_ms"], name="run_opened"),
+        ]
+
+
+class Answer(RecordRow):
+    """One turn of a run and what it ended in. `reasons` are the incomplete reasons, comma separated, sorted."""
+
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="+")  # the first leg's run
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")  # of the latest leg
+    path = models.CharField(max_length=500, blank=True)
+    ordinal = models.PositiveIntegerField(default=0)
+    number = models.PositiveIntegerField(default=1)  # its place in the run, from 1
+    slug = models.CharField(max_length=26)
+    session = models.CharField(max_length=256, blank=True)
+    ending = models.CharField(max_length=16)
+    stop_reason = models.CharField(max_length=20, blank=True)
+    stop_iteration = models.BigIntegerField(null=True)
+    reasons = models.CharField(max_length=160, blank=True)
+    sticky = models.CharField(max_length=160, blank=True)  # the reasons that were reached and stay
+    complete = models.BooleanField(default=False)
+    late = models.BooleanField(default=False)
+    refused_evidence = models.BooleanField(default=False)
+    replaced = models.BooleanField(default=False)  # the text delivered may have been replaced
+    legs = models.PositiveIntegerField(default=1)
+    current_run = models.BigIntegerField()  # Run row of the latest leg
+    question_at = models.BigIntegerField(null=True)  # position whose Text is the question
+    answer_at = models.BigIntegerField(null=True)
+    iteration = models.BigIntegerField(default=0)
+    requested = models.BigIntegerField(default=0)
+    started = models.BigIntegerField(default=0)
+    undispatched = models.BigIntegerField(default=0)
+    llm_calls = models.BigIntegerField(default=0)
+    open_llm = models.BigIntegerField(default=0)
+    calls = models.BigIntegerField(default=0)
+    worked = models.BigIntegerField(default=0)
+    failed = models.BigIntegerField(default=0)
+    never_ran = models.BigIntegerField(default=0)
+    open = models.BigIntegerField(default=0)
+    unlisted = models.BigIntegerField(default=0)
+    unlisted_open = models.BigIntegerField(default=0)
+    choice_rows = models.BigIntegerField(default=0)
+    narrowed = models.BigIntegerField(default=0)
+    missed = models.BigIntegerField(default=0)
+    skipped = models.CharField(max_length=60, blank=True)
+    spawns = models.BigIntegerField(default=0)
+    violations = models.BigIntegerField(default=0)
+    host_check = models.CharField(max_length=8, blank=True)  # "", agrees, differs
+    input_tokens = models.BigIntegerField(null=True)
+    output_tokens = models.BigIntegerField(null=True)
+    duration_ms = models.BigIntegerField(null=True)
+    opened_position = models.BigIntegerField()
+    version = models.BigIntegerField()
+    opened_ms = models.BigIntegerField()
+    last_ms = models.BigIntegerField()
+    ended_ms = models.BigIntegerField(null=True)
+    opened_clock_ms = models.BigIntegerField(null=True)
+    ended_clock_ms = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "path", "ordinal"], name="one_answer_a_turn"),
+            models.UniqueConstraint(fields=["project", "slug", "epoch"], name="one_answer_a_slug"),
+        ]
+        indexes = [
+            # the writer's and the sweeper's: what is not ended on a stream
+            models.Index(
+                fields=["stream", "epoch", "last_ms"],
+                name="answer_not_ended",
+                condition=models.Q(ending__in=["running", "asked", "silent"]),
+            ),
+            models.Index(fields=["project", "epoch", "-opened_position"], name="answer_list"),
+        ]
+
+
+class Leg(RecordRow):
+    """One run's share of an answer; number 1 is the run that opened it."""
+
+    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    number = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["answer", "run"], name="one_leg_a_run")]
+
+
+class ToolCall(RecordRow):
+    """One call, a row of the answer's ledger. `tool` null: an end came and no start (a row without a name)."""
+
+    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="+")  # the leg it started in
+    number = models.PositiveIntegerField()  # its place in the answer, from 1
+    path = models.CharField(max_length=500, blank=True)
+    tool = models.CharField(max_length=256, null=True)
+    call_id = models.CharField(max_length=256)
+    state = models.CharField(max_length=8)  # open, paused, closed
+    outcome = models.CharField(max_length=8)  # ok, error, not-run, open
+    not_run = models.BooleanField(default=False)  # a decision or the bracket says that it never ran
+    erred = models.BooleanField(default=False)  # refused arguments or result
+    status = models.CharField(max_length=10, blank=True)  # the tool's own word
+    late = models.BooleanField(default=False)
+    iteration = models.BigIntegerField(default=0)
+    opened_position = models.BigIntegerField(null=True)
+    closed_position = models.BigIntegerField(null=True)
+    version = models.BigIntegerField()
+    opened_ms = models.BigIntegerField(null=True)
+    closed_ms = models.BigIntegerField(null=True)
+    opened_clock_ms = models.BigIntegerField(null=True)
+    duration_ms = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["answer", "number"], name="one_call_a_place")]
+        indexes = [
+            models.Index(fields=["project", "epoch", "tool", "answer"], name="call_tool"),
+            models.Index(
+                fields=["run", "call_id"],
+                name="call_not_closed",
+                condition=~models.Q(state="closed") | models.Q(tool__isnull=True),
+            ),
+        ]
+
+
+class ChoiceRow(RecordRow):
+    """One tool-choice row of an answer. `body` is the kept row as JSON; `origin` row (full) or event (counts only)."""
+
+    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="+")
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10)  # pick, pick-error, outcome
+    origin = models.CharField(max_length=5)  # row, event
+    iteration = models.BigIntegerField()
+    narrowed = models.BooleanField(default=False)
+    skipped = models.CharField(max_length=12, blank=True)
+    missed = models.BooleanField(default=False)
+    agrees = models.BooleanField(null=True)
+    position = models.BigIntegerField()
+    body = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["answer", "number"], name="one_choice_row_a_place")]
+
+
+class Roster(RecordRow):
+    """A delegation tool's declaration: its roster (or why it is not one), its pool's parts."""
+
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="+")
+    tool = models.CharField(max_length=256)
+    position = models.BigIntegerField()
+    has_factory = models.BooleanField(default=False)
+    entries = models.TextField(null=True)  # JSON [{name, aliases?, contentOrigin?}]; null: no roster declared
+    static_pool = models.TextField(null=True)
+    inherited = models.TextField(null=True)
+    reason = models.CharField(max_length=20, blank=True)  # shape
+    sentence = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["stream", "epoch", "tool", "position"], name="roster_latest")]
+
+
+class Spawn(RecordRow):
+    """One delegation that injected tools, or the host's own refusal of one (`refused`)."""
+
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="+")
+    answer = models.ForeignKey(Answer, models.CASCADE, null=True, related_name="+")
+    roster = models.BigIntegerField(null=True)  # the Roster row it was judged by; null: none was declared
+    tool = models.CharField(max_length=256)
+    call_id = models.CharField(max_length=256, null=True)
+    child_run = models.CharField(max_length=256, null=True)
+    products = models.TextField(default="[]")  # JSON [{name, aliases?, contentOrigin?}]
+    denied = models.TextField(null=True)  # JSON [name]
+    refused = models.BooleanField(default=False)
+    refused_reason = models.CharField(max_length=20, blank=True)
+    violations = models.PositiveIntegerField(default=0)
+    position = models.BigIntegerField()
+    received_ms = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "epoch", "tool", "position"], name="spawn_tool")]
+
+
+class Violation(RecordRow):
+    """A product the roster does not cover, or a roster that is not one (`spawn` null)."""
+
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="+")
+    answer = models.ForeignKey(Answer, models.CASCADE, null=True, related_name="+")
+    spawn = models.ForeignKey(Spawn, models.CASCADE, null=True, related_name="+")
+    tool = models.CharField(max_length=256)
+    reason = models.CharField(max_length=20)
+    offender = models.CharField(max_length=256, blank=True)  # the product's name
+    sentence = models.CharField(max_length=1200)
+    position = models.BigIntegerField()
+    received_ms = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "epoch", "tool", "-position"], name="violation_tool")]
+
+
+class SeenName(RecordRow):
+    """A registered name (or alias) this project's agents use. What readers must never see."""
+
+    name = models.CharField(max_length=256)
+    alias = models.BooleanField(default=False)
+    tool = models.BooleanField(default=False)  # it was offered, called or declared as a tool of its own
+    calls = models.BigIntegerField(default=0)
+    first_position = models.BigIntegerField()
+    last_ms = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "name", "epoch"], name="one_seen_name")]
+
+
+class DeclaredName(RecordRow):
+    """A display name as the app declared it; append-only, the latest wins. A refused one keeps its problem only."""
+
+    stream = models.ForeignKey(Stream, models.CASCADE, related_name="+")
+    tool = models.CharField(max_length=256)
+    text = models.CharField(max_length=60, blank=True)
+    problem = models.CharField(max_length=300, blank=True)
+    position = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "epoch", "tool", "-position"], name="declared_latest")]
