@@ -29,7 +29,7 @@ class Told(StrEnum):
         return member
 
     @classmethod
-    def find(cls, value: object) -> Self | None:
+    def known(cls, value: object) -> Self | None:
         """The member whose wire string is `value`, or None for anything else, of whatever type."""
         member = cls._value2member_map_.get(value) if isinstance(value, str) else None
         return member if isinstance(member, cls) else None
@@ -215,7 +215,7 @@ class ToolStatus(Told):
         """The status in a `status` field: None when there was none, `OTHER` for any word outside the vocabulary."""
         if value is None:
             return None
-        return cls.find(value) or cls.OTHER
+        return cls.known(value) or cls.OTHER
 
     @property
     def is_error(self) -> bool:
@@ -238,7 +238,7 @@ class ContentClass(Told):
     @classmethod
     def read(cls, value: object) -> ContentClass:
         """A tool's own declared class; undeclared and unknown both read as `EXTERNAL`, the cautious end."""
-        return cls.find(value) or cls.EXTERNAL
+        return cls.known(value) or cls.EXTERNAL
 
     def is_further_out_than(self, other: ContentClass) -> bool:
         """Whether content of this class comes from further away than content of `other`."""
