@@ -17,12 +17,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "footprint_site.settings")
 pages = get_asgi_application()  # sets Django up: the rooms' modules are imported below this line
 
 
-async def nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:
+async def _nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """An address that has no websocket. Closed before it is accepted: the client sees HTTP 403."""
     await receive()
     await send({"type": "websocket.close"})
 
 
+nothing_here: Any = _nothing_here  # Django's types know views only
 sockets: list[URLPattern] = [
     # path("ws/ingest/", IngestSocket.as_asgi()),
     # path("ws/live/", AuthMiddlewareStack(LiveSocket.as_asgi())),

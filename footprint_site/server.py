@@ -46,7 +46,8 @@ def listen(host: str, port: int | None) -> socket.socket:
             return _bound(host, port)
         except OSError as error:
             raise PortTaken(
-                f"{host}:{port} cannot be used ({error.strerror}). Choose another --port, or leave it out to get a free one."
+                f"{host}:{port} cannot be used ({error.strerror}). "
+                "Choose another --port, or leave it out to get a free one."
             ) from None
     for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
         try:
@@ -97,7 +98,7 @@ def serve(
     _Footprint(application, listening, on_start, on_stop).run()
 
 
-class _Footprint(Server):  # type: ignore[misc]  # daphne has no types
+class _Footprint(Server):
     def __init__(
         self,
         application: OpenSockets,
@@ -130,7 +131,7 @@ class _Footprint(Server):  # type: ignore[misc]  # daphne has no types
         self._stop_task: asyncio.Task[None] | None = None
 
     def _ready(self) -> None:
-        self._port = reactor.adoptStreamPort(  # type: ignore[attr-defined]
+        self._port = reactor.adoptStreamPort(
             self._listening.fileno(), self._listening.family, self.http_factory
         )
         self._listening.close()  # the port has its own copy
@@ -172,7 +173,7 @@ class _Footprint(Server):  # type: ignore[misc]  # daphne has no types
         return [instance for instance in instances if instance is not None and not instance.done()]
 
     def kill_all_applications(self) -> "defer.Deferred[Any]":
-        """Daphne's own takes for granted that each connection still has its application, and fails where one is gone."""
+        """Daphne's own expects each connection to have its application still, and fails where one is gone."""
         running = self._running_applications()
         for instance in running:
             instance.cancel()

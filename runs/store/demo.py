@@ -1,4 +1,4 @@
-"""What the demo needs in the database: three people, one project, a token. Prepared anew at each start, never doubled."""
+"""What the demo needs in the database: three people, one project, a token. Never doubled."""
 
 from dataclasses import dataclass
 

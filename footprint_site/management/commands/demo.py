@@ -13,7 +13,9 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--port", type=int, help="port; default: the first free one from 8000; 0: any free one")
+        parser.add_argument(
+            "--port", type=int, help="port; default: the first free one from 8000; 0: any free one"
+        )
 
     def handle(self, *args: Any, port: int | None, **options: Any) -> None:
         from footprint_site import server  # daphne chooses Twisted's reactor when it is imported

@@ -13,7 +13,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-        parser.add_argument("--port", type=int, help="port; default: the first free one from 8000; 0: any free one")
+        parser.add_argument(
+            "--port", type=int, help="port; default: the first free one from 8000; 0: any free one"
+        )
         parser.add_argument(
             "--no-migrate", action="store_true", help="leave the database as it is (another process migrates)"
         )
