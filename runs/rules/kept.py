@@ -127,7 +127,7 @@ WORDS: Final[dict[str, frozenset[str]]] = {
     "content_origin": frozenset(["internal", "workspace", "external"]),
     "source": frozenset(["classifier"]),
     "code": frozenset([roster.EXTRA_TOOL_NAMES_CODE]),
-    "reason_kind": frozenset(["checkin", "ask", "authorization"]),
+    "roster_reason": frozenset(["shape"]),
 }
 
 

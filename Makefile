@@ -1,0 +1,30 @@
+# The commands of every day. They use .venv (see README.md); another place: make VENV=/path/to/venv lint
+VENV ?= .venv
+BIN = $(VENV)/bin
+PYTHON = $(BIN)/python
+
+.PHONY: help run test lint format
+
+help:
+	@echo "make run     the dashboard with the demo"
+	@echo "make test    every test (browser and node tests where Chromium and Node.js are present)"
+	@echo "make lint    formatting, rules, types, the import law, migrations"
+	@echo "make format  put the formatting right"
+
+run:
+	$(PYTHON) manage.py demo
+
+test:
+	$(PYTHON) -m pytest
+
+lint:
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	PYTHONPATH=. $(BIN)/lint-imports --no-cache
+	$(PYTHON) manage.py check --fail-level WARNING
+	$(PYTHON) manage.py makemigrations --check --dry-run
+
+format:
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .

@@ -1,0 +1,39 @@
+"""One application for pages and websockets.
+
+To add a websocket: one line in `sockets`, and one in `farewells` when its clients should be told in a frame that the
+server restarts (all are closed with 1012).
+"""
+
+import os
+from typing import Any
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from django.core.asgi import get_asgi_application
+from django.urls import URLPattern, re_path
+
+from footprint_site.open_sockets import OpenSockets
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "footprint_site.settings")
+pages = get_asgi_application()  # sets Django up: the rooms' modules are imported below this line
+
+
+async def _nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """An address that has no websocket. Closed before it is accepted: the client sees HTTP 403."""
+    await receive()
+    await send({"type": "websocket.close"})
+
+
+nothing_here: Any = _nothing_here  # Django's types know views only
+sockets: list[URLPattern] = [
+    # path("ws/ingest/", IngestSocket.as_asgi()),
+    # path("ws/live/", AuthMiddlewareStack(LiveSocket.as_asgi())),
+    re_path("", nothing_here),
+]
+farewells: dict[str, str] = {
+    # "/ws/ingest/": the text of the `closing` frame with code 1012,
+}
+
+application = OpenSockets(
+    ProtocolTypeRouter({"http": pages, "websocket": URLRouter(sockets)}),
+    farewells=farewells,
+)

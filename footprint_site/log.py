@@ -1,0 +1,32 @@
+"""The log tells what happened and where, never what was said.
+
+An exception's message may carry content: a database error quotes the row it refused, a decoder the text it could
+not read. So a traceback is printed with its places and the exceptions' types, without their messages.
+"""
+
+import logging
+import traceback
+from types import TracebackType
+
+
+class WithoutContent(logging.Formatter):
+    """One line a record; below it, for an exception, its places."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+
+    def formatException(  # noqa: N802 - the name is logging's
+        self,
+        ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],
+    ) -> str:
+        lines: list[str] = []
+        error = ei[1]
+        seen: set[int] = set()
+        while error is not None and id(error) not in seen:
+            seen.add(id(error))
+            kind = type(error)
+            lines.append(f"{kind.__module__}.{kind.__qualname__} (its message is not logged)")
+            for frame in traceback.extract_tb(error.__traceback__):
+                lines.append(f"  {frame.filename}:{frame.lineno} in {frame.name}")
+            error = error.__cause__ or error.__context__
+        return "\n".join(lines)

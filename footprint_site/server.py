@@ -1,0 +1,199 @@
+"""The server: daphne in this process, with the signals in our hands.
+
+Left alone, daphne crashes on SIGTERM while a websocket is open (Python 3.11), drops connections that send more than
+1 MiB without a word, and closes every websocket after a day. Here a stop goes in order: no new connections, whoever
+helps this process is stopped, every websocket is closed with 1012, pages under way are finished, the reactor stops.
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from daphne.server import Server, twisted_loop  # first: it installs the asyncio reactor
+from django.conf import settings
+from twisted.internet import defer, reactor
+
+from footprint_site.open_sockets import OpenSockets
+
+log = logging.getLogger("footprint.server")
+
+FIRST_PORT = 8000
+PORTS_TRIED = 100
+PING_SECONDS = 20  # a half-open connection is noticed after PING + PONG seconds
+PONG_SECONDS = 30
+SOCKETS_CLOSE_WITHIN = 5.0  # seconds; the pages under way get as long again
+STOPPED_WITHIN = 20.0  # seconds; then the process ends, whatever still runs
+
+
+class PortTaken(Exception):
+    """The sentence to show."""
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A listening socket on this port; without one, on the first free port from 8000.
+
+    It listens before the server starts, so nothing can take the port in between. Port 0 is any free one.
+    """
+    if port is not None:
+        try:
+            return _bound(host, port)
+        except OSError as error:
+            raise PortTaken(
+                f"{host}:{port} cannot be used ({error.strerror}). "
+                "Choose another --port, or leave it out to get a free one."
+            ) from None
+    for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
+        try:
+            return _bound(host, candidate)
+        except OSError:
+            continue
+    raise PortTaken(
+        f"No port from {FIRST_PORT} to {FIRST_PORT + PORTS_TRIED - 1} is free on {host}. Choose one with --port."
+    )
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        bound.listen(1024)
+        bound.setblocking(False)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def address(listening: socket.socket) -> str:
+    """Where a browser on this machine finds it: http://127.0.0.1:8000"""
+    host, port = listening.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def stop_quietly_until_served() -> None:
+    """A stop before the server is up (while migrating, say) ends the process with 0."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
+
+
+def serve(
+    application: OpenSockets,
+    listening: socket.socket,
+    on_start: Callable[[], None] = lambda: None,
+    on_stop: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT. `on_start` is called on the server's loop when connections are accepted,
+    `on_stop` before any of them is closed."""
+    _Footprint(application, listening, on_start, on_stop).run()
+
+
+class _Footprint(Server):
+    def __init__(
+        self,
+        application: OpenSockets,
+        listening: socket.socket,
+        on_start: Callable[[], None],
+        on_stop: Callable[[], Awaitable[None]] | None,
+    ) -> None:
+        # Twice our own limit, so that a frame too large is refused by us, with a code and a reason.
+        largest = 2 * settings.FOOTPRINT["frame_bytes"]
+        super().__init__(
+            application=application,
+            endpoints=["adopted below"],
+            signal_handlers=False,
+            ready_callable=self._ready,
+            server_name="footprint",
+            websocket_timeout=-1,
+            websocket_max_message_size=largest,
+            websocket_max_frame_size=largest,
+            ping_interval=PING_SECONDS,
+            ping_timeout=PONG_SECONDS,
+            verbosity=1,
+            **(_PROXY_HEADERS if settings.BEHIND_PROXY else {}),
+        )
+        self.endpoints: list[str] = []  # the listening socket is handed over instead
+        self._listening = listening
+        self._on_start = on_start
+        self._on_stop = on_stop
+        self._port: Any = None
+        self._stopping = False
+        self._stop_task: asyncio.Task[None] | None = None
+
+    def _ready(self) -> None:
+        self._port = reactor.adoptStreamPort(
+            self._listening.fileno(), self._listening.family, self.http_factory
+        )
+        self._listening.close()  # the port has its own copy
+        for number in (signal.SIGTERM, signal.SIGINT):
+            twisted_loop.add_signal_handler(number, self._asked_to_stop)
+        # What lives now lives on: full collections need not look at it again (they stall for 40 ms otherwise).
+        gc.collect()
+        gc.freeze()
+        twisted_loop.call_soon(self._on_start)
+
+    def _asked_to_stop(self) -> None:
+        if self._stopping:  # asked twice: now
+            self.stop()
+            return
+        self._stopping = True
+        _end_anyway_after(STOPPED_WITHIN)
+        self._stop_task = twisted_loop.create_task(self._stop_in_order())
+
+    async def _stop_in_order(self) -> None:
+        try:
+            await defer.maybeDeferred(self._port.stopListening).asFuture(twisted_loop)
+            if self._on_stop is not None:
+                await self._on_stop()
+            if not await self.application.close_all(SOCKETS_CLOSE_WITHIN):
+                log.warning("%d websockets did not close in time", len(self.application))
+            await self._pages_under_way(SOCKETS_CLOSE_WITHIN)
+        except Exception:
+            log.exception("Stopping did not go in order")
+        finally:
+            self.stop()
+
+    async def _pages_under_way(self, within: float) -> None:
+        deadline = twisted_loop.time() + within
+        while self._running_applications() and twisted_loop.time() < deadline:
+            await asyncio.sleep(0.01)
+
+    def _running_applications(self) -> list["asyncio.Future[None]"]:
+        instances = [details.get("application_instance") for details in self.connections.values()]
+        return [instance for instance in instances if instance is not None and not instance.done()]
+
+    def kill_all_applications(self) -> "defer.Deferred[Any]":
+        """Daphne's own expects each connection to have its application still, and fails where one is gone."""
+        running = self._running_applications()
+        for instance in running:
+            instance.cancel()
+        if not running:
+            return defer.succeed(None)
+        waiting = twisted_loop.create_task(asyncio.wait(running, timeout=2))
+        return defer.Deferred.fromFuture(waiting)
+
+
+_PROXY_HEADERS = {
+    "proxy_forwarded_address_header": "X-Forwarded-For",
+    "proxy_forwarded_proto_header": "X-Forwarded-Proto",
+}
+
+
+def _end_anyway_after(seconds: float) -> None:
+    def end() -> None:
+        log.error("Not stopped after %d seconds: ending anyway", seconds)
+        os._exit(1)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,199 @@
+"""Every setting, with safe defaults. What differs between machines comes from the environment:
+
+FOOTPRINT_DATA     folder of the database and the secrets (default: data/ beside manage.py)
+SECRET_KEY         default: made once, in <data>/secret-key
+DATABASE_URL       default: SQLite in <data>/footprint.sqlite3; postgres://... with the extra `scale`
+REDIS_URL          default: none, one process; redis://... joins several server processes (extra `scale`)
+FOOTPRINT_HOSTS    host names this site answers to, with commas (default: this machine's own)
+FOOTPRINT_HTTPS    1 when browsers reach the site by https: secure cookies, HSTS
+FOOTPRINT_PROXY    1 when a proxy of yours sets X-Forwarded-For and X-Forwarded-Proto
+FOOTPRINT_DEBUG    1 for development
+FOOTPRINT_LOG      level of the log (default: INFO)
+
+Limits of the doors: FOOTPRINT_FRAME_BYTES and the others under FOOTPRINT below.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF
+
+from footprint_site import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.data_folder(BASE_DIR / "data")
+
+DEBUG = env.switch("FOOTPRINT_DEBUG")
+SECRET_KEY = os.environ.get("SECRET_KEY") or env.kept_secret(DATA_DIR / "secret-key")
+ALLOWED_HOSTS = env.words("FOOTPRINT_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+HTTPS = env.switch("FOOTPRINT_HTTPS")
+BEHIND_PROXY = env.switch("FOOTPRINT_PROXY")
+
+# -- The doors' limits (docs/wire.md). Sizes in bytes, times in the unit of their name. --
+
+FOOTPRINT = {
+    "frame_bytes": env.number("FOOTPRINT_FRAME_BYTES", 8 * 1024 * 1024),
+    "event_bytes": env.number("FOOTPRINT_EVENT_BYTES", 4 * 1024 * 1024),
+    "text_bytes": env.number("FOOTPRINT_TEXT_BYTES", 32 * 1024),
+    "window": env.number("FOOTPRINT_WINDOW", 1000),  # events sent and not yet acknowledged
+    "gather_ms": env.number("FOOTPRINT_GATHER_MS", 20),  # how long the writer waits for company
+    "hello_seconds": env.number("FOOTPRINT_HELLO_SECONDS", 5),
+    "silent_after_seconds": env.number("FOOTPRINT_SILENT_AFTER_SECONDS", 300),  # a project may set its own
+    "calls_per_answer": env.number("FOOTPRINT_CALLS_PER_ANSWER", 10_000),
+}
+
+# -- Apps and the way of a request --
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "csp",
+    "channels",
+    "footprint_site",  # for its commands: serve, demo
+    "runs",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "footprint_site.static_files.StaticFiles",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "footprint_site.urls"
+ASGI_APPLICATION = "footprint_site.asgi.application"
+
+# templates/ and static/ lie beside manage.py and are not installed: the server runs from a checkout.
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# Static files are served from where they lie, found once at the start: no collectstatic.
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+
+# -- The database --
+
+DATABASE_URL = os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'footprint.sqlite3'}"
+DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=None)}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        # A transaction takes the write lock when it begins, so it never has to give up half-way.
+        "transaction_mode": "IMMEDIATE",
+        # FULL: an acknowledgement is a promise, also when the machine stops.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=10000",
+        "timeout": 10,
+    }
+    # A file also in tests: the writer has a thread and a connection of its own.
+    DATABASES["default"]["TEST"] = {
+        "NAME": str(Path(tempfile.gettempdir()) / f"footprint-test-{os.getpid()}.sqlite3")
+    }
+else:
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# -- Channels: one process needs nothing, several need Redis --
+
+if REDIS_URL := os.environ.get("REDIS_URL"):
+    CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": "footprint"},
+        }
+    }
+else:
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+# -- People --
+
+LOGIN_URL = "log-in"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "log-in"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+# -- What browsers are told --
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],  # covers the websocket of the same origin
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if HTTPS:
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+if BEHIND_PROXY:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# -- Time and language: stored in UTC, shown in the project's zone --
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+LANGUAGE_CODE = "en"
+
+# -- The log: what happened and where, never what was said --
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"()": "footprint_site.log.WithoutContent"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},
+        "django.request": {"level": "ERROR"},  # a 404 is no news
+        "footprint": {"level": os.environ.get("FOOTPRINT_LOG") or "INFO"},
+    },
+}

@@ -1,0 +1,1 @@
+"""Django's admin, for people who look after a project."""

@@ -1,0 +1,1 @@
+"""The doors: how events come in."""

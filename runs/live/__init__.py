@@ -1,0 +1,1 @@
+"""One websocket per open page: nudged, it asks the store and sends the fragment."""

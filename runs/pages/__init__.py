@@ -1,0 +1,1 @@
+"""Reading: one file a page, with its dataclass, its builder and its view."""

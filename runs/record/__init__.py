@@ -1,0 +1,1 @@
+"""From kept events to rows: the fold, its sweeps and its rebuild."""
