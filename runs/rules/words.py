@@ -181,7 +181,7 @@ def shown_tools(shown: int, of: int) -> str:
     if of <= 0:
         return "The assistant had no tools in this step."
     if shown <= 0:
-        return f"The assistant was shown none of its {_many(of, 'tool')}."
+        return "The assistant was not shown its tools."
     if shown >= of:
         return (
             "The assistant was shown its only tool."
@@ -210,13 +210,11 @@ def agreement_for_operators(first_agrees: bool | None, called: int, wanted: int)
     """For operators: whether the model called what the classifier chose, and what it was not shown."""
     if called == 0:
         return "The model called no tool."
+    missed = f"asked for {_many(wanted, 'tool')} it was not shown" if wanted else ""
     if first_agrees is None:
-        said = "The classifier had chosen no tool"
-    elif first_agrees:
-        said = "The model first called the tool that the classifier had chosen"
-    else:
-        said = "The model first called another tool than the classifier had chosen"
-    return f"{said}, and asked for {_many(wanted, 'tool')} it was not shown." if wanted else f"{said}."
+        return f"The classifier had chosen no tool, and the model {missed or 'called one'}."
+    which = "the tool that" if first_agrees else "another tool than"
+    return f"The model first called {which} the classifier had chosen{', and ' + missed if missed else ''}."
 
 
 # --- Helpers and what they were given ------------------------------------------------------------------------------

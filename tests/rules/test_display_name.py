@@ -126,10 +126,10 @@ def test_the_published_example() -> None:
     assert phrase("load_attachment list_runs", names) == "loading the attached data and 1 other call"
 
 
+REFUSED = ("\u202eevil", "x" * 61, "two\nlines", "", " ")
+
 registered = st.sampled_from([f"registered_{n}" for n in range(8)])
-declared = st.one_of(
-    st.none(), st.text(), st.sampled_from(["Loading", "Searching", "\u202eevil", "x" * 61, "", " "])
-)
+declared = st.one_of(st.none(), st.text("abc \u202e\n"), st.sampled_from(["Loading", "Searching", *REFUSED]))
 
 
 @given(st.lists(registered), st.integers(0, 5), st.dictionaries(registered, declared))
@@ -137,18 +137,13 @@ def test_no_refused_and_no_registered_name_is_ever_printed(
     tools: list[str], also_unnamed: int, names: dict[str, str | None]
 ) -> None:
     said = named_calls([Call(tool) for tool in tools], also_unnamed, names.get)
-    readable = {read_display_name(names.get(tool)) for tool in tools} - {None}
-    if not readable:
+    if all(read_display_name(names.get(tool)) is None for tool in tools):
         assert said is None
         return
     assert said is not None
-    assert "registered_" not in said.replace(
-        "".join(n for n in readable if n and "registered_" in n) or "\x00", ""
-    )
-    assert all(
-        display_name_problem("", name) is None or name not in said for name in ("\u202eevil", "x" * 61)
-    )
-    assert not any(0x202A <= ord(character) <= 0x202E for character in said)
+    assert "registered" not in said
+    assert not any(refused in said for refused in REFUSED if refused.strip())
+    assert display_name_problem("", said[:MAX_DISPLAY_NAME_CHARS]) is None
 
 
 @given(st.lists(registered), st.integers(0, 5))
