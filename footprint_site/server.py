@@ -2,8 +2,8 @@
 
 Left alone, daphne crashes on SIGTERM while a websocket is open (Python 3.11), drops connections that send more than
 1 MiB without a word, cannot close with 1009 or 1012 and loses close reasons, and closes every websocket after a day.
-Here a stop goes in order: no new connections, whoever
-helps this process is stopped, every websocket is closed with 1012 while pages under way are finished, the reactor stops.
+Here a stop goes in order: no new connections, whoever helps this process is stopped, every websocket is closed with
+1012 while pages under way are finished, the reactor stops.
 """
 
 import asyncio
