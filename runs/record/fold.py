@@ -51,7 +51,7 @@ from runs.rules.kept import (
     TurnEnd,
 )
 from runs.rules.vocabulary import Ending
-from runs.store.book import NOT_ENDED, Book, join_words
+from runs.store.book import NOT_ENDED, NOTHING_YET, Book, join_words
 from runs.store.rows import AnswerRow, RunRow
 
 # Segments that the framework puts between an agent and its stages; never a step's own path.
@@ -204,7 +204,7 @@ def _turn_start(book: Book, run: RunRow, entry: EventEntry) -> None:
 
 def _begins_leg(book: Book, run: RunRow) -> bool:
     """A tool_end as a run's first word about a turn: the run resumes something."""
-    return run.begun in ("", "agent", "models") and not book.answers_of_run.get(run.id)
+    return run.begun in NOTHING_YET and not book.answers_of_run.get(run.id)
 
 
 def _turn_for(book: Book, run: RunRow, entry: EventEntry) -> AnswerRow | None:
