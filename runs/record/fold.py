@@ -195,8 +195,7 @@ def _turn_start(book: Book, run: RunRow, entry: EventEntry) -> None:
         reasons.append(Reason.UNMATCHED)
     answer = open_answer(book, run, entry, entry.path, *reasons)
     answer.late = run.finished
-    if entry.kept.texts:
-        answer.question_at = entry.position
+    answer.question_at = entry.position
     run.begun = "turn"
     book.changed(answer, entry.position, entry.received_ms)
     apply_waiting(book, run, entry)
@@ -238,8 +237,7 @@ def _turn_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | No
     if answer is None:
         return  # late: kept, counted nowhere
     told: TurnEnd = entry.kept.body
-    if entry.kept.texts:
-        answer.answer_at = entry.position
+    answer.answer_at = entry.position
     answer.input_tokens = told.total_input_tokens
     answer.output_tokens = told.total_output_tokens
     answer.duration_ms = told.duration_ms
