@@ -67,7 +67,9 @@ def find_token(secret: object) -> TokenRow | None:
     """The token with this secret, or None where there is none or it was revoked. Any value may be asked for."""
     if not isinstance(secret, str) or not secret.startswith(PREFIX):
         return None
-    found = Token.objects.select_related("created_by").filter(digest=digest_of(secret), revoked_at=None).first()
+    found = (
+        Token.objects.select_related("created_by").filter(digest=digest_of(secret), revoked_at=None).first()
+    )
     return None if found is None else _row(found)
 
 
