@@ -117,7 +117,7 @@ class Pump:
             done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
             if (
                 directions[0] not in done
-            ):  # sending found it closed: hear the server's last words, its reason among them
+            ):  # sending found it closed: hear the server's last words
                 await asyncio.wait(directions[:1], timeout=LAST_WORDS)
             for direction in done:
                 direction.result()
