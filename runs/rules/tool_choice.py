@@ -195,42 +195,46 @@ async def pick_tools(
     """Ask the classifier once. The pick is advice: its absence must never cost the run its answer.
 
     Never raises for the provider: what it raises (a cancellation of its own making too) or answers amiss comes back
-    as `PickFailed`, with the latency spent. A cancellation of the caller's own task propagates, also from a provider
-    that swallowed it. `clock` gives seconds from any fixed moment, such as `time.monotonic`.
+    as `PickFailed`, with the latency spent. A cancellation of the caller's own task propagates, whatever the provider
+    makes of it. `clock` gives seconds from any fixed moment, such as `time.monotonic`.
     """
-    cancellings_before = _cancellings()
+    request = tool_choice_question(user_message, current_skill_id, candidates)
     started = clock()
-    reply: object = None
-    failure: BaseException | None = None
+    # A task of its own tells the two cancellations apart: one that reaches us here was meant for the caller, one that
+    # the provider made ends its task alone.
+    asking = asyncio.create_task(_ask(classifier, request))
     try:
-        reply = await classifier.classify(tool_choice_question(user_message, current_skill_id, candidates))
-    except (Exception, asyncio.CancelledError) as error:
-        failure = error
-    # Whoever asked this very task to stop meant it; a provider's own cancelled work raises the same error without
-    # having asked. The task's count of such requests tells them apart.
-    if _cancellings() > cancellings_before:
-        raise failure if isinstance(failure, asyncio.CancelledError) else asyncio.CancelledError()
+        await asyncio.wait((asking,))
+    except asyncio.CancelledError:
+        asking.cancel()
+        asking.add_done_callback(_look_away)
+        raise
     latency_ms = (clock() - started) * 1000
     name = _name_of(classifier)
-    if failure is not None:
-        return _failed(name, _message_of(failure), latency_ms, _status_of(failure))
-    return read_pick(candidates, reply, classifier_name=name, latency_ms=latency_ms)
+    if asking.cancelled():
+        return _failed(name, "The classifier's own call was cancelled.", latency_ms)
+    error = asking.exception()
+    if error is None:
+        return read_pick(candidates, asking.result(), classifier_name=name, latency_ms=latency_ms)
+    if not isinstance(error, Exception):  # The process is told to stop; that is nobody's pick.
+        raise error
+    return _failed(name, _message_of(error), latency_ms, _status_of(error))
 
 
-def _cancellings() -> int:
-    try:
-        task = asyncio.current_task()
-    except (
-        RuntimeError
-    ):  # No asyncio loop: another event loop has its own cancellation, which is not caught here.
-        return 0
-    return 0 if task is None else task.cancelling()
+async def _ask(classifier: Classifier, request: ClassifyRequest) -> object:
+    return await classifier.classify(request)
+
+
+def _look_away(asking: asyncio.Task[object]) -> None:
+    """Take what an abandoned call ended in, so that the loop does not report it as lost."""
+    if not asking.cancelled():
+        asking.exception()
 
 
 def _name_of(classifier: object) -> str:
     try:
         name = getattr(classifier, "name", None)
-    except Exception:
+    except Exception:  # noqa: BLE001 - a provider's property may do anything, and costs no run its answer
         return ""
     return name if isinstance(name, str) else ""
 
@@ -238,14 +242,14 @@ def _name_of(classifier: object) -> str:
 def _message_of(error: BaseException) -> str:
     try:
         return str(error) or type(error).__name__
-    except Exception:
+    except Exception:  # noqa: BLE001 - so may its error
         return type(error).__name__
 
 
 def _status_of(error: BaseException) -> int | None:
     try:
         status = getattr(error, "status", None)
-    except Exception:
+    except Exception:  # noqa: BLE001 - so may its error
         return None
     return status if isinstance(status, int) and not isinstance(status, bool) else None
 

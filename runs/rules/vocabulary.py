@@ -97,6 +97,31 @@ _STRENGTH = (
 )
 
 
+class StopReason(Told):
+    """Why an answer stopped early, as far as the run said; any other word is `OTHER`."""
+
+    MAX_ITERATIONS = (
+        "max-iterations",
+        "◐",
+        "out of steps",
+        "not-run",
+        "The assistant stopped early: it had used all the steps it was allowed.",
+    )
+    COST_BUDGET = (
+        "cost-budget",
+        "◐",
+        "out of budget",
+        "not-run",
+        "The assistant stopped early: it had used up what it was allowed to spend.",
+    )
+    OTHER = "other", "◐", "stopped early", "not-run", "The assistant stopped before it was done."
+
+    @classmethod
+    def read(cls, value: object) -> StopReason:
+        """The reason in a `stoppedEarly` field; `OTHER` for any word outside the vocabulary, and for none."""
+        return cls.known(value) or cls.OTHER
+
+
 class IncompleteReason(Told):
     """Why a ledger may not hold every call, in the order a page tells them. The sentences are for every reader."""
 
@@ -263,4 +288,38 @@ class RosterReason(Told):
         "from further out",
         "error",
         "A helper was given a tool whose content comes from further away than declared.",
+    )
+
+
+class LiveStatus(Told):
+    """How an open page stands to the server, in words that a polite status region may speak."""
+
+    LIVE = "live", "●", "live", "ok", "This page follows along."
+    RECONNECTING = (
+        "reconnecting",
+        "◌",
+        "reconnecting",
+        "error",
+        "This page has lost its connection and is trying again.",
+    )
+    PAUSED = (
+        "paused",
+        "‖",
+        "paused",
+        "not-run",
+        "This page is paused and shows what was known when you paused it.",
+    )
+    FINISHED = (
+        "finished",
+        "■",
+        "finished",
+        "open",
+        "The run has ended, and this page shows all that is on record.",
+    )
+    OFFLINE = (
+        "offline",
+        "✕",
+        "not connected",
+        "error",
+        "This page is not connected. Reload it to see what is new.",
     )
