@@ -697,7 +697,7 @@ def _keep(line: bytes | str) -> Kept | Dropped | Refused:
         known = len(name) != len(envelope.type) and name.partition(".")[0] in DROPPED_DOMAINS
         return Dropped(known)
     try:
-        meta = EventMeta() if envelope.meta in _NULLISH else _decode_meta(envelope.meta)
+        meta = EventMeta() if bytes(envelope.meta) in _NULLISH else _decode_meta(envelope.meta)
     except msgspec.ValidationError as problem:
         return Refused("shape", _place("meta", problem))
     try:

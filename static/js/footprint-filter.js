@@ -8,13 +8,15 @@
 import { CONTENT_CLASSES, EVENTS, LIMITS, META, WORDS } from "./footprint-kept.js";
 
 const OVERLONG = "\u2026";
-const UNREADABLE = { type: null }; // refused by the dashboard, which makes the answers open at this place incomplete
 const encoder = new TextEncoder();
 
-/** The event as it is sent, `{type, payload, meta}`, or null when the list does not name its type. Never throws. */
+/**
+ * The event as it is sent, `{type, payload, meta}`, or null when the list does not name its type. Never throws. What has no
+ * readable type is sent as that: the dashboard refuses it, and calls no answer complete that was open at this place.
+ */
 export function keep(event, { texts = true } = {}) {
   const type = get(event, "type");
-  if (typeof type !== "string") return UNREADABLE;
+  if (typeof type !== "string") return { type: emptyOfItsType(type) };
   if (!Object.hasOwn(EVENTS, type)) return null;
   return {
     type,
@@ -67,7 +69,7 @@ const READERS = {
   opt_name: (value, field) => (typeof value === "string" ? name(value, field) : undefined),
   names: (value) => (Array.isArray(value) && value.length === 0 ? undefined : names(value)),
   opt_names: (value) => (value === null ? undefined : names(value)),
-  word: (value, field) => (isNull(value) ? undefined : WORDS[field].includes(value) ? value : "other"),
+  word: (value, field) => (isNull(value) ? null : WORDS[field].includes(value) ? value : "other"),
   flag: (value) => (isNull(value) || !value ? undefined : true),
   presence: (value) => (isNull(value) || value === false ? undefined : true),
   count: (value) => (typeof number(value) === "number" ? number(value) : emptyOfItsType(value)),
@@ -78,7 +80,7 @@ const READERS = {
   clock: (value) => within(number(value), LIMITS.clockFromMs, LIMITS.clockToMs, Math.trunc),
   label: (value) => (typeof value === "string" ? firstCharacters(clean(value), LIMITS.labelChars) : undefined),
   text: (value) => (typeof value === "string" ? cutText(clean(value)) : undefined),
-  declared: (value) => (typeof value === "string" ? wellFormed(value.slice(0, LIMITS.labelChars)) : orAbsent(value)),
+  declared: (value) => (typeof value === "string" ? wellFormed(value) : orAbsent(value)),
   plain: (value) => (typeof value === "boolean" ? value : emptyOfItsType(value)),
   roster: (value) => list(value, rosterEntry),
 };
