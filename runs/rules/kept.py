@@ -87,7 +87,7 @@ else:
     Length = _raw("length")
     Declared = _raw("declared")
     RosterValue = _raw("roster")
-    Aliases = Annotated[list[str] | None, Meta(extra={"kind": "names"})]
+    Aliases = Annotated[list[str] | None, Meta(extra={"kind": "opt_names"})]
 
 # The closed words a `Word` field may be; everything else is read as "other".
 WORDS: Final[dict[str, frozenset[str]]] = {
@@ -697,7 +697,7 @@ def _keep(line: bytes | str) -> Kept | Dropped | Refused:
         known = len(name) != len(envelope.type) and name.partition(".")[0] in DROPPED_DOMAINS
         return Dropped(known)
     try:
-        meta = EventMeta() if envelope.meta in _NULLISH else _decode_meta(envelope.meta)
+        meta = EventMeta() if bytes(envelope.meta) in _NULLISH else _decode_meta(envelope.meta)
     except msgspec.ValidationError as problem:
         return Refused("shape", _place("meta", problem))
     try:
@@ -814,7 +814,7 @@ def _finish_fields(shape: Any, event_type: str, texts: list[SaidText], oversized
             _finish_fields(value, event_type, texts, oversized)
         elif kind == "structs":
             _finish_items(shape, field, value, event_type, texts, oversized)
-        elif kind == "names":
+        elif kind in ("names", "opt_names"):
             kept_names = [clean(name) for name in value if utf16_length(name) <= MAX_TOOL_CALL_TEXT]
             if len(kept_names) != len(value):
                 oversized.append(field)
