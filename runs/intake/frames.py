@@ -165,7 +165,9 @@ def _is_seq(value: object) -> bool:
 
 
 def _is_id(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= MAX_STREAM_CHARS and all(" " <= c <= "~" for c in value)
+    return (
+        isinstance(value, str) and 0 < len(value) <= MAX_STREAM_CHARS and all(" " <= c <= "~" for c in value)
+    )
 
 
 def _kind(value: object) -> str:

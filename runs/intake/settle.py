@@ -20,7 +20,6 @@ from runs.store.rows import AnswerRow, NoteEntry, RunRow
 from runs.store.tokens import tokens_in_force
 from runs.store.writes import save_book
 
-
 MOST_HOLES = 1_000
 
 
@@ -126,7 +125,9 @@ def settle_project(project_id: int, batches: list[Batch]) -> tuple[list[Settled]
     return settled, changed
 
 
-def settle_notes(project_id: int, kind: str, received_ms: int, runs: list[tuple[int, str]], limit_s: int) -> Changed | None:
+def settle_notes(
+    project_id: int, kind: str, received_ms: int, runs: list[tuple[int, str]], limit_s: int
+) -> Changed | None:
     """Write and fold one note of this kind for each (stream, runId), under the lock the caller's transaction holds."""
     project = incoming.lock_project(project_id)
     if project is None:

@@ -22,15 +22,17 @@ from runs.intake import frames, service
 from runs.intake.frames import BareEvents, Bye, Events, Hello, Lost, Problem
 from runs.intake.settle import Batch, Item, Missing, Settled, settle_unnumbered
 from runs.intake.writer import now_ms
-from runs.origins import origin_is_allowed
-from runs.rules.kept import Refused, keep
+from runs.rules.kept import Dropped, Kept, Refused, keep
+from runs.rules.origins import origin_is_allowed
 from runs.store import incoming
 from runs.store.tokens import TokenRow, find_token, tokens_in_force, touch_used
 
 log = logging.getLogger("footprint.ingest")
 
 Message = dict[str, Any]
-LOOK_AGAIN_S = 10.0  # how long a token that was revoked or a stream taken over may go unnoticed without events
+LOOK_AGAIN_S = (
+    10.0  # how long a token that was revoked or a stream taken over may go unnoticed without events
+)
 
 ENDS = {
     "revoked": (frames.NO_TOKEN, "the token was revoked"),
@@ -60,10 +62,15 @@ class IngestSocket:
         self._bare: bool | None = None
         self._top = 0  # the highest seq received
         self._settled = 0
+        self._in_flight = 0  # new events brought and not yet settled
         self._bytes_waiting = 0
-        self._told: deque[tuple[Settled, int, bool]] = deque()  # settled, its bytes, whether it ends the stream
+        self._told: deque[tuple[Settled, bool]] = deque()  # and whether it ends the stream
         self._news = asyncio.Event()
         self._service = service.running()
+
+    @property
+    def stream_id(self) -> int | None:
+        return None if self._stream is None else self._stream.id
 
     async def serve(self) -> None:
         message = await self._receive()
@@ -82,6 +89,7 @@ class IngestSocket:
         except _Left:
             pass
         finally:
+            _let_go(self)
             for task in (reader, teller):
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError, _Closed, _Left):
@@ -144,14 +152,18 @@ class IngestSocket:
         if isinstance(frame, Hello):
             if self._token is None:
                 if frame.token is None:
-                    raise _Closed(frames.NO_TOKEN, "expected a token in the header or in the hello frame, got none")
+                    raise _Closed(
+                        frames.NO_TOKEN, "expected a token in the header or in the hello frame, got none"
+                    )
                 await self._authorize(frame.token)
             await self._open(frame.stream, frame.instance, frame.sender, frame.last, bare=False)
             return
         if not isinstance(frame, BareEvents):
             raise _Closed(frames.BAD_PROTOCOL, "expected a hello frame first, got another one")
         if self._token is None:
-            raise _Closed(frames.NO_TOKEN, "expected a token in the header (or a hello frame with one), got none")
+            raise _Closed(
+                frames.NO_TOKEN, "expected a token in the header (or a hello frame with one), got none"
+            )
         name = f"bare-{secrets.token_hex(12)}"
         await self._open(name, secrets.token_hex(16), "bare", 0, bare=True)
 
@@ -175,7 +187,7 @@ class IngestSocket:
             raise _Closed(frames.STREAM_TAKEN, opened.taken)
         self._stream, self._stream_name, self._bare = opened, name, bare
         self._top = self._settled = opened.acked
-        _take_over(opened.id, self)
+        _hold(opened.id, self)
         if not bare:
             limits = {
                 "frameBytes": self._limits["frame_bytes"],
@@ -228,13 +240,11 @@ class IngestSocket:
         if items:
             self._submit(items, size)
 
-    def _keep(self, line: bytes | str) -> Any:
+    def _keep(self, line: bytes | str) -> Kept | Dropped | Refused:
         limit = self._limits["event_bytes"]
         if len(line) > limit:
             return Refused("too-large", f"event: expected at most {limit} bytes, got more")
         return keep(line)
-
-    _in_flight = 0
 
     def _submit(self, items: list[Item | Missing], size: int, *, ends: bool = False, fresh: int = 0) -> None:
         assert self._stream is not None and self._token is not None
@@ -256,12 +266,12 @@ class IngestSocket:
         self._bytes_waiting -= size
         self._in_flight -= fresh
         self._settled = max(self._settled, settled.through)
-        self._told.append((settled, size, ends))
+        self._told.append((settled, ends))
         self._news.set()
 
     def be_taken_over(self) -> None:
         """The same process accepted a newer connection of this stream."""
-        self._told.append((Settled(self._settled, end="taken-over"), 0, False))
+        self._told.append((Settled(self._settled, end="taken-over"), False))
         self._news.set()
 
     async def _tell(self) -> None:
@@ -275,7 +285,7 @@ class IngestSocket:
             self._news.clear()
             through = 0
             while self._told:
-                settled, _, ends = self._told.popleft()
+                settled, ends = self._told.popleft()
                 for seq, code, reason in settled.refused:
                     await self._send({"type": "websocket.send", "text": frames.refused(seq, code, reason)})
                 if settled.end:
@@ -324,8 +334,14 @@ class _Left(Exception):
 _holders: dict[int, IngestSocket] = {}
 
 
-def _take_over(stream_id: int, socket: IngestSocket) -> None:
+def _hold(stream_id: int, socket: IngestSocket) -> None:
     older = _holders.get(stream_id)
     _holders[stream_id] = socket
     if older is not None:
         older.be_taken_over()
+
+
+def _let_go(socket: IngestSocket) -> None:
+    stream_id = socket.stream_id
+    if stream_id is not None and _holders.get(stream_id) is socket:
+        del _holders[stream_id]

@@ -155,9 +155,7 @@ class Writer:
 
     def _halved(self, batch: Batch) -> list[Settled]:
         try:
-            [(settled, changed)] = self._patiently(
-                lambda: [settle_project(batch.project_id, [batch])]
-            )
+            [(settled, changed)] = self._patiently(lambda: [settle_project(batch.project_id, [batch])])
         except _GivenUp:
             return []
         except Exception as problem:
@@ -170,7 +168,9 @@ class Writer:
             item = items[0]
             if not isinstance(item, Item) or isinstance(item.read, Refused):
                 raise  # not an event's fault
-            log.warning("Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, type(problem).__name__)
+            log.warning(
+                "Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, type(problem).__name__
+            )
             read = Refused("unstorable", "event: the database could not store it", _run_of(item))
             return self._halved(replace(batch, items=[Item(item.seq, read)]))
         if changed is not None:

@@ -44,9 +44,7 @@ def open_answer(book: Book, run: RunRow, entry: EventEntry, path: str, *reasons:
         path=path,
         ordinal=ordinal,
         number=run.answers,
-        slug=slug(
-            project.secret, "answer", book.stream_names[run.stream_id], run.name, path, ordinal
-        ),
+        slug=slug(project.secret, "answer", book.stream_names[run.stream_id], run.name, path, ordinal),
         session=run.session,
         current_run=run.id,
         opened_position=entry.position,

@@ -247,7 +247,9 @@ def _turn_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | No
         answer.stop_reason = told.stopped_early.reason or ""
         answer.stop_iteration = told.stopped_early.iteration
         if (told.stopped_early.pending_tool_calls or 0) > max(0, answer.requested - answer.started):
-            answer.sticky = join_words(answer.sticky, Reason.UNMATCHED)  # a reply that asked for them was not seen
+            answer.sticky = join_words(
+                answer.sticky, Reason.UNMATCHED
+            )  # a reply that asked for them was not seen
     if told.refused is not None:
         answer.refused_evidence = True
     end_answer(book, answer, ending, entry)
