@@ -17,5 +17,9 @@ urlpatterns = [
     path("p/<str:key>/", include("runs.pages.runs")),
     # An answer and what belongs to it.
     # What operators look after.
+    path("p/<str:key>/tools/", include("runs.pages.tools")),
+    path("p/<str:key>/rosters/", include("runs.pages.rosters")),
     # What admins look after.
+    path("p/<str:key>/connect/", include("runs.pages.connect")),
+    path("p/<str:key>/", include("runs.pages.settings")),
 ]

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from runs.announce import Changed, ring_from_sync
 from runs.pages.access import Audience, Visit, project_page
+from runs.pages.addresses import answer_href
 from runs.pages.frame import show, show_part
 from runs.rules import words as say
 from runs.rules.display_name import MAX_DISPLAY_NAME_CHARS
@@ -176,7 +177,9 @@ def _rows(visit: Visit) -> tuple[Words, tuple[ToolRow, ...]]:
     seen = {tool.name: tool for tool in reads_tools.seen_tools(project.id, project.epoch)}
     named = {name: SeenTool(name, 0, 0) for name in words.by_tool if name not in seen}
     rows = [_row(visit, words, tool) for tool in (seen | named).values()]
-    rows.sort(key=lambda row: (-row.unnamed, row.problem is None, row.words is not None, -row.calls, row.name))
+    rows.sort(
+        key=lambda row: (-row.unnamed, row.problem is None, row.words is not None, -row.calls, row.name)
+    )
     return words, tuple(rows)
 
 
@@ -244,7 +247,7 @@ def _preview(visit: Visit, words: Words, name: str, text: str) -> Preview:
         problem=refused,
         answers=tuple(
             PreviewAnswer(
-                href=reverse("answer", args=[visit.project.key, used.slug]),
+                href=answer_href(visit.project.key, used.slug),
                 opened_ms=used.opened_ms,
                 now=_sentences(used, words),
                 then=_sentences(used, then),
