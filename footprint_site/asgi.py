@@ -8,13 +8,16 @@ import os
 from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import URLPattern, re_path
 
 from footprint_site.open_sockets import OpenSockets
+from footprint_site.page_threads import PageThreads
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "footprint_site.settings")
-pages = get_asgi_application()  # sets Django up: the rooms' modules are imported below this line
+django = get_asgi_application()  # sets Django up: the rooms' modules are imported below this line
+pages = PageThreads(django, settings.FOOTPRINT["page_threads"])
 
 
 async def _nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:

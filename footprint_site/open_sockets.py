@@ -13,6 +13,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
+REASON = "the server restarts"
 RESTARTING = 1012  # RFC 6455's registry: "service restart"; senders resume, pages reconnect
 
 
@@ -86,4 +87,4 @@ class _Socket:
         self._closed = True
         if self._farewell is not None:
             await self._send({"type": "websocket.send", "text": self._farewell})
-        await self._send({"type": "websocket.close", "code": RESTARTING})
+        await self._send({"type": "websocket.close", "code": RESTARTING, "reason": REASON})

@@ -1,8 +1,9 @@
 """The server: daphne in this process, with the signals in our hands.
 
 Left alone, daphne crashes on SIGTERM while a websocket is open (Python 3.11), drops connections that send more than
-1 MiB without a word, and closes every websocket after a day. Here a stop goes in order: no new connections, whoever
-helps this process is stopped, every websocket is closed with 1012, pages under way are finished, the reactor stops.
+1 MiB without a word, cannot close with 1009 or 1012 and loses close reasons, and closes every websocket after a day.
+Here a stop goes in order: no new connections, whoever helps this process is stopped, every websocket is closed with
+1012 while pages under way are finished, the reactor stops.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from daphne.server import Server, twisted_loop  # first: it installs the asyncio reactor
+from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 from twisted.internet import defer, reactor
 
@@ -28,7 +30,8 @@ FIRST_PORT = 8000
 PORTS_TRIED = 100
 PING_SECONDS = 20  # a half-open connection is noticed after PING + PONG seconds
 PONG_SECONDS = 30
-SOCKETS_CLOSE_WITHIN = 5.0  # seconds; the pages under way get as long again
+LONGEST_REASON = 123  # bytes of a close frame's reason (RFC 6455)
+FINISHED_WITHIN = 5.0  # seconds for websockets and pages under way; then they are cancelled
 STOPPED_WITHIN = 20.0  # seconds; then the process ends, whatever still runs
 
 
@@ -131,6 +134,9 @@ class _Footprint(Server):
         self._stop_task: asyncio.Task[None] | None = None
 
     def _ready(self) -> None:
+        self.ws_factory.protocol = _WebSocket
+        # A frame against the protocol is answered with a close code instead of a dropped connection.
+        self.ws_factory.setProtocolOptions(failByDrop=False)
         self._port = reactor.adoptStreamPort(
             self._listening.fileno(), self._listening.family, self.http_factory
         )
@@ -155,9 +161,11 @@ class _Footprint(Server):
             await defer.maybeDeferred(self._port.stopListening).asFuture(twisted_loop)
             if self._on_stop is not None:
                 await self._on_stop()
-            if not await self.application.close_all(SOCKETS_CLOSE_WITHIN):
+            closed, _ = await asyncio.gather(
+                self.application.close_all(FINISHED_WITHIN), self._pages_under_way(FINISHED_WITHIN)
+            )
+            if not closed:
                 log.warning("%d websockets did not close in time", len(self.application))
-            await self._pages_under_way(SOCKETS_CLOSE_WITHIN)
         except Exception:
             log.exception("Stopping did not go in order")
         finally:
@@ -181,6 +189,20 @@ class _Footprint(Server):
             return defer.succeed(None)
         waiting = twisted_loop.create_task(asyncio.wait(running, timeout=2))
         return defer.Deferred.fromFuture(waiting)
+
+
+class _WebSocket(WebSocketProtocol):
+    """Closes with any code the registry has, and says why.
+
+    Daphne hands the code to autobahn's `sendClose`, which raises on all but 1000 and 3000-4999, and drops the reason.
+    """
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        if message["type"] == "websocket.close" and self.state == self.STATE_OPEN:
+            reason = (message.get("reason") or "").encode()[:LONGEST_REASON].decode(errors="ignore")
+            self.sendCloseFrame(code=message.get("code") or 1000, reasonUtf8=reason.encode())
+            return
+        super().handle_reply(message)
 
 
 _PROXY_HEADERS = {

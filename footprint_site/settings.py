@@ -41,6 +41,9 @@ FOOTPRINT = {
     "gather_ms": env.number("FOOTPRINT_GATHER_MS", 20),  # how long the writer waits for company
     "hello_seconds": env.number("FOOTPRINT_HELLO_SECONDS", 5),
     "silent_after_seconds": env.number("FOOTPRINT_SILENT_AFTER_SECONDS", 300),  # a project may set its own
+    "page_threads": env.number(
+        "FOOTPRINT_PAGE_THREADS", 8
+    ),  # pages worked on at once, each with a connection
     "calls_per_answer": env.number("FOOTPRINT_CALLS_PER_ANSWER", 10_000),
 }
 
@@ -87,6 +90,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "runs.pages.frame.theme",
             ],
         },
     },

@@ -1,11 +1,21 @@
-"""Every address of the site."""
+"""Every address of the site. A page's own addresses stand at the end of its file, as `urlpatterns`."""
 
 from django.contrib import admin
 from django.contrib.auth import views as auth
-from django.urls import path
+from django.templatetags.static import static
+from django.urls import include, path
+from django.views.generic import RedirectView
 
 urlpatterns = [
     path("log-in/", auth.LoginView.as_view(template_name="log_in.html"), name="log-in"),
     path("log-out/", auth.LogoutView.as_view(), name="log-out"),
+    # For pages that name no icon of their own, as Django's admin: browsers ask for it by themselves.
+    path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
     path("admin/", admin.site.urls),
+    path("", include("runs.pages.home")),
+    # Inside a project: what everybody reads.
+    path("p/<str:key>/", include("runs.pages.runs")),
+    # An answer and what belongs to it.
+    # What operators look after.
+    # What admins look after.
 ]

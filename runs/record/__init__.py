@@ -1,1 +1,1 @@
-"""From kept events to rows: the fold, its sweeps and its rebuild."""
+"""Kept events and notes become rows here. `fold.py` is where to begin reading."""

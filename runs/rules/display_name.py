@@ -79,6 +79,12 @@ def name_equals_a_tool_problem(label: str, value: str, registered_names: Collect
     return None
 
 
+def readable_name(value: object, registered_names: Collection[str]) -> str | None:
+    """The name a page may print: what `read_display_name` reads, unless it is some tool's registered name or alias."""
+    name = read_display_name(value)
+    return None if name is None or name in registered_names else name
+
+
 def named_calls(
     calls: Iterable[NamedTool], also_unnamed: int, display_name_of: Callable[[str], str | None]
 ) -> str | None:

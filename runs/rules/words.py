@@ -79,9 +79,8 @@ def _worked(names: Sequence[str | None], ending: Ending) -> Sentence | None:
         return _told(Outcome.OK, names, was="{} made and worked")
     if ending in (Ending.ANSWERED, Ending.STOPPED_EARLY):
         return Sentence(Outcome.OK, f"It rests on {phrase.text}, which worked.")
-    return Sentence(
-        Outcome.OK, f"{capital(phrase.text)} worked."
-    )  # There is no answer to rest on them (yet).
+    # There is no answer to rest on them, or not yet.
+    return Sentence(Outcome.OK, f"{capital(phrase.text)} worked.")
 
 
 def _open(names: Sequence[str | None], ending: Ending) -> Sentence | None:
@@ -123,10 +122,10 @@ def _phrase(names: Sequence[str | None]) -> _Phrase | None:
 
 def _nothing_called(ending: Ending, incomplete: bool) -> str:
     if ending is Ending.RUNNING:
-        return "No tool has been called so far."
-    return (
-        "No tool call is on record for this answer." if incomplete else "No tool was called for this answer."
-    )
+        return "No tool call is on record so far."
+    if incomplete:
+        return "No tool call is on record for this answer."
+    return "No tool was called for this answer."
 
 
 # --- What the page cannot know -------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from runs.rules.display_name import (
     name_equals_a_tool_problem,
     named_calls,
     read_display_name,
+    readable_name,
 )
 
 ECMA_WHITE = [0x9, 0xA, 0xB, 0xC, 0xD, 0x20, 0xA0, 0x1680, *range(0x2000, 0x200B)]
@@ -81,6 +82,9 @@ def test_a_name_that_is_some_tools_registered_name_is_no_name_for_readers() -> N
     problem = name_equals_a_tool_problem("The name", " load_attachment ", {"load_attachment"})
     assert problem == "The name is the registered name of a tool, which readers never see."
     assert name_equals_a_tool_problem("The name", "loading the data", {"load_attachment"}) is None
+    assert readable_name(" load_attachment ", {"load_attachment"}) is None
+    assert readable_name(" loading the data ", {"load_attachment"}) == "loading the data"
+    assert readable_name("two\nlines", set()) is None
 
 
 NAMES = {

@@ -101,7 +101,7 @@ def test_without_an_answer_nothing_rests_on_anything() -> None:
 def test_nothing_called_is_said_only_as_far_as_the_record_goes() -> None:
     assert said() == [(None, "No tool was called for this answer.")]
     assert said(incomplete=True) == [(None, "No tool call is on record for this answer.")]
-    assert said(ending=Ending.RUNNING, incomplete=True) == [(None, "No tool has been called so far.")]
+    assert said(ending=Ending.RUNNING, incomplete=True) == [(None, "No tool call is on record so far.")]
 
 
 groups_of_names = st.lists(st.none() | st.text() | st.sampled_from([DATA, CATALOG, "None"]), max_size=5)

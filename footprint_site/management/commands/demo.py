@@ -6,6 +6,7 @@ from channels.routing import get_default_application
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
 
 
 class Command(BaseCommand):
@@ -35,6 +36,7 @@ class Command(BaseCommand):
             logins = demo.prepare(kept_secret(settings.DATA_DIR / "demo-password", length=9))
         except demo.NotADemo as problem:
             raise CommandError(str(problem)) from None
+        connections.close_all()  # this thread goes on as the server's loop, which asks no database
 
         url = server.address(listening)
         agent = demo_agent(url, logins.token)

@@ -5,6 +5,7 @@ from typing import Any
 from channels.routing import get_default_application
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
 
 
 class Command(BaseCommand):
@@ -30,6 +31,7 @@ class Command(BaseCommand):
             raise CommandError(str(problem)) from None
         if not no_migrate:
             call_command("migrate", verbosity=0, interactive=False)
+            connections.close_all()  # this thread goes on as the server's loop, which asks no database
 
         url = server.address(listening)
 
