@@ -52,7 +52,7 @@ class Material:
 
 def reader_answer(material: Material) -> ReaderAnswer:
     answer, project, asked = material.answer, material.project, material.asked
-    ending = Ending(answer.ending)
+    ending = ending_of(answer)
     reasons = [reason for word in answer.reasons.split(",") if (reason := IncompleteReason.known(word))]
     verdict = words.completeness(reasons, ending.ended)
     question = _said(material, "question", answer.question_at)
@@ -101,9 +101,17 @@ def reader_answer(material: Material) -> ReaderAnswer:
     )
 
 
+def ending_of(answer: reads.AnswerRow) -> Ending:
+    return Ending.known(answer.ending) or Ending.UNKNOWN
+
+
+def outcome_of(row: reads.CallRow) -> Outcome:
+    return Outcome.known(row.outcome) or Outcome.OPEN
+
+
 def seen_call(row: reads.CallRow, ending: Ending, said: Words) -> SeenCall:
     name = said.display_name_of(row.tool)
-    outcome = Outcome(row.outcome)
+    outcome = outcome_of(row)
     return SeenCall(
         number=row.number,
         words=name or words.UNNAMED_CALL,
@@ -143,8 +151,7 @@ def _said(material: Material, kind: str, position: int | None) -> Said:
     if found is not None:
         return Said(found.text, words.text_cut(kept.MAX_TEXT_BYTES // 1024) if found.cut else "")
     if position is None and kind == "answer":
-        ending = Ending(material.answer.ending)
-        return Said(None, words.no_answer_yet(ending))
+        return Said(None, words.no_answer_yet(ending_of(material.answer)))
     if not material.project.keep_text:
         return Said(None, words.text_not_kept())
     if position is None:
@@ -185,7 +192,7 @@ def _took(answer: reads.AnswerRow) -> int | None:
 
 def _rests_on(material: Material, ending: Ending, complete: bool) -> tuple[Grounds, ...]:
     said = material.words
-    names: dict[str, list[str | None]] = {outcome: [] for outcome in Outcome}
+    names: dict[str, list[str | None]] = {outcome.value: [] for outcome in Outcome}
     for group in material.groups:
         names[group.outcome].extend([said.display_name_of(group.tool)] * group.count)
     sentences = words.rests_on(
@@ -211,7 +218,7 @@ def _why(material: Material, outcome: Outcome | None) -> str:
 
 
 def _not_known(material: Material, sentence: words.Sentence) -> NotKnown:
-    reason = IncompleteReason(str(sentence.group))
+    reason = IncompleteReason.known(sentence.group) or IncompleteReason.NOT_OBSERVED
     has_open = any(group.outcome == Outcome.OPEN for group in material.groups)
     href = _why(material, Outcome.OPEN) if reason is IncompleteReason.STILL_OPEN and has_open else ""
     return NotKnown(sentence.text, reason, href)
