@@ -17,6 +17,11 @@ urlpatterns = [
     path("p/<str:key>/", include("runs.pages.runs")),
     path("p/<str:key>/", include("runs.pages.run")),
     # An answer and what belongs to it.
+    path("p/<str:key>/", include("runs.pages.answer")),
     # What operators look after.
+    path("p/<str:key>/tools/", include("runs.pages.tools")),
+    path("p/<str:key>/rosters/", include("runs.pages.rosters")),
     # What admins look after.
+    path("p/<str:key>/connect/", include("runs.pages.connect")),
+    path("p/<str:key>/", include("runs.pages.settings")),
 ]

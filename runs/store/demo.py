@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
 
+from runs.models import Membership, Project, Role, Token
+from runs.store import tokens
+
 PROJECT = "Northwind demo"
+TOKEN_LABEL = "The demo's own agent"
 MARK = "@demo.invalid"  # the demo's people are told from real ones by their address
 
 
@@ -31,17 +36,32 @@ PEOPLE = (Person("ada", "admin"), Person("omar", "operator"), Person("rhea", "re
 
 @transaction.atomic
 def prepare(password: str) -> DemoLogins:
-    """The people, the project and a fresh token; the password is (again) this one."""
-    users = get_user_model().objects
-    for person in PEOPLE:
-        user, made = users.get_or_create(username=person.name, defaults={"email": person.name + MARK})
-        if not made and user.email != person.name + MARK:
-            raise NotADemo(
-                f"This database already has a user named {person.name!r} who is not the demo's. "
-                "Set FOOTPRINT_DATA (or DATABASE_URL) to another place and start the demo there."
-            )
-        if not user.check_password(password):
-            user.set_password(password)
-            user.save(update_fields=["password"])
-    # Here the project, its memberships and the token join in, when their models are there.
-    return DemoLogins(PEOPLE, password, token="")
+    """The people, the project and a fresh token; the password is (again) this one.
+
+    On the same data the same people and the same project, also when it was renamed. The last start's token is
+    replaced: its secret is known to nobody any more.
+    """
+    people = {person.role: _person(person, password) for person in PEOPLE}
+    project = Project.objects.filter(membership__user=people[Role.ADMIN]).order_by("pk").first()
+    if project is None:
+        project = Project.objects.create(name=PROJECT)
+    for role, user in people.items():
+        Membership.objects.get_or_create(project=project, user=user, defaults={"role": role})
+    Token.objects.filter(project=project, label=TOKEN_LABEL).delete()
+    _, secret = tokens.create_token(project.pk, TOKEN_LABEL, None)
+    return DemoLogins(PEOPLE, password, secret)
+
+
+def _person(person: Person, password: str) -> User:
+    user, made = get_user_model().objects.get_or_create(
+        username=person.name, defaults={"email": person.name + MARK}
+    )
+    if not made and user.email != person.name + MARK:
+        raise NotADemo(
+            f"This database already has a user named {person.name!r} who is not the demo's. "
+            "Set FOOTPRINT_DATA (or DATABASE_URL) to another place and start the demo there."
+        )
+    if not user.check_password(password):
+        user.set_password(password)
+        user.save(update_fields=["password"])
+    return user

@@ -35,6 +35,7 @@ class EventsPage:
     title: str
     answer_href: str
     events: EventList
+    first: bool
 
 
 def build(
@@ -98,4 +99,5 @@ def events_of(project: ProjectRow, slug: str, after: int) -> EventsPage | None:
         title="Events as kept",
         answer_href=reverse("answer", args=[project.key, slug]),
         events=event_list(project.key, slug, rows, more),
+        first=after == 0,
     )

@@ -11,11 +11,11 @@ from django.urls import reverse
 
 from runs.pages.timeline import Item, Timeline, timeline
 from runs.rules import kept, words
-from runs.rules.vocabulary import Ending, Outcome, RosterReason, ToolStatus
+from runs.rules.vocabulary import Outcome, RosterReason, ToolStatus
 from runs.store import reads_answer as reads
 
 from .choices import model_call, steps
-from .reader import Material, reader_answer, runs_of, seen_call
+from .reader import Material, ending_of, outcome_of, reader_answer, runs_of, seen_call
 from .shapes import (
     EventLine,
     EventList,
@@ -70,7 +70,7 @@ def operator_answer(material: Material, behind: Behind) -> OperatorAnswer:
 def operator_calls(
     rows: Sequence[reads.CallRow], material: Material, legs: Sequence[reads.LegRow]
 ) -> list[OperatorCall]:
-    ending = Ending(material.answer.ending)
+    ending = ending_of(material.answer)
     leg_of = {leg.run_id: leg.number for leg in legs}
     return [
         OperatorCall(
@@ -221,7 +221,7 @@ def _call_item(row: reads.CallRow, material: Material) -> Item:
     is_open = row.outcome == Outcome.OPEN
     end = None if is_open else start + (row.duration_ms or 0)
     name = material.words.display_name_of(row.tool) or row.tool or words.UNNAMED_CALL
-    return Item(name, "call", start, end, Outcome(row.outcome), f"call-{row.number}")
+    return Item(name, "call", start, end, outcome_of(row), f"call-{row.number}")
 
 
 def _model_items(events: Sequence[reads.EventRow]) -> list[Item]:

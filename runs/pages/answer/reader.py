@@ -52,7 +52,7 @@ class Material:
 
 def reader_answer(material: Material) -> ReaderAnswer:
     answer, project, asked = material.answer, material.project, material.asked
-    ending = Ending(answer.ending)
+    ending = ending_of(answer)
     reasons = [reason for word in answer.reasons.split(",") if (reason := IncompleteReason.known(word))]
     verdict = words.completeness(reasons, ending.ended)
     question = _said(material, "question", answer.question_at)
@@ -77,7 +77,11 @@ def reader_answer(material: Material) -> ReaderAnswer:
         rests_on=_rests_on(material, ending, verdict.complete),
         complete=verdict.complete,
         verdict=verdict.text,
-        cannot_know=tuple(_not_known(material, sentence) for sentence in words.cannot_know(reasons)),
+        cannot_know=tuple(
+            _not_known(material, sentence)
+            for sentence in words.cannot_know(reasons)
+            if sentence.group is not IncompleteReason.NOT_ENDED  # the verdict says it already
+        ),
         shown=effects(material.choices),
         helpers=words.helpers(answer.spawns) if answer.spawns else "",
         roster_problems=_roster_problems(material.violations),
@@ -101,9 +105,17 @@ def reader_answer(material: Material) -> ReaderAnswer:
     )
 
 
+def ending_of(answer: reads.AnswerRow) -> Ending:
+    return Ending.known(answer.ending) or Ending.UNKNOWN
+
+
+def outcome_of(row: reads.CallRow) -> Outcome:
+    return Outcome.known(row.outcome) or Outcome.OPEN
+
+
 def seen_call(row: reads.CallRow, ending: Ending, said: Words) -> SeenCall:
     name = said.display_name_of(row.tool)
-    outcome = Outcome(row.outcome)
+    outcome = outcome_of(row)
     return SeenCall(
         number=row.number,
         words=name or words.UNNAMED_CALL,
@@ -111,9 +123,16 @@ def seen_call(row: reads.CallRow, ending: Ending, said: Words) -> SeenCall:
         outcome=outcome,
         word=outcome.word_in(ending),
         opened_ms=row.opened_ms if row.opened_ms is not None else row.closed_ms,
-        took="" if row.outcome == Outcome.OPEN else words.duration_words(row.duration_ms),
+        took=_call_took(row, outcome),
         late=row.late,
     )
+
+
+def _call_took(row: reads.CallRow, outcome: Outcome) -> str:
+    """Nothing for a call that has not ended or never ran: it took no time that could be missing."""
+    if outcome is Outcome.OPEN or (outcome is Outcome.NOT_RUN and row.duration_ms is None):
+        return ""
+    return words.duration_words(row.duration_ms)
 
 
 def fold(calls: Sequence[SeenCall], folding: bool) -> tuple[SeenBlock, ...]:
@@ -143,8 +162,7 @@ def _said(material: Material, kind: str, position: int | None) -> Said:
     if found is not None:
         return Said(found.text, words.text_cut(kept.MAX_TEXT_BYTES // 1024) if found.cut else "")
     if position is None and kind == "answer":
-        ending = Ending(material.answer.ending)
-        return Said(None, words.no_answer_yet(ending))
+        return Said(None, words.no_answer_yet(ending_of(material.answer)))
     if not material.project.keep_text:
         return Said(None, words.text_not_kept())
     if position is None:
@@ -185,7 +203,7 @@ def _took(answer: reads.AnswerRow) -> int | None:
 
 def _rests_on(material: Material, ending: Ending, complete: bool) -> tuple[Grounds, ...]:
     said = material.words
-    names: dict[str, list[str | None]] = {outcome: [] for outcome in Outcome}
+    names: dict[str, list[str | None]] = {outcome.value: [] for outcome in Outcome}
     for group in material.groups:
         names[group.outcome].extend([said.display_name_of(group.tool)] * group.count)
     sentences = words.rests_on(
@@ -211,7 +229,7 @@ def _why(material: Material, outcome: Outcome | None) -> str:
 
 
 def _not_known(material: Material, sentence: words.Sentence) -> NotKnown:
-    reason = IncompleteReason(str(sentence.group))
+    reason = IncompleteReason.known(sentence.group) or IncompleteReason.NOT_OBSERVED
     has_open = any(group.outcome == Outcome.OPEN for group in material.groups)
     href = _why(material, Outcome.OPEN) if reason is IncompleteReason.STILL_OPEN and has_open else ""
     return NotKnown(sentence.text, reason, href)

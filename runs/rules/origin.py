@@ -1,0 +1,39 @@
+"""Origins: which web pages may send from a browser. Compared exactly: scheme, host and port."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+_DEFAULT_PORT = {"http": 80, "https": 443}
+
+
+def read_origin(text: str) -> str | None:
+    """`text` as a browser writes an Origin header (lower case, the scheme's own port left out), or None."""
+    try:
+        parts = urlsplit(text.strip())
+        port = parts.port
+    except ValueError:
+        return None
+    extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username or parts.password
+    if parts.scheme not in _DEFAULT_PORT or not parts.hostname or extra or not parts.hostname.isascii():
+        return None
+    if not text.isprintable() or any(c.isspace() for c in text.strip()) or "*" in parts.hostname:
+        return None
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + ("" if port in (None, _DEFAULT_PORT[parts.scheme]) else f":{port}")
+
+
+def read_origins(text: str) -> frozenset[str]:
+    """The origins of a list with one a line; lines that are none are left out."""
+    return frozenset(origin for line in text.splitlines() if (origin := read_origin(line)) is not None)
+
+
+def origins_problem(text: str) -> str | None:
+    """Why `text` is not a list of origins, one a line, or None. Names the line, never what stands in it."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and read_origin(line) is None:
+            return (
+                f"Line {number} of the allowed origins must be a scheme, a host and perhaps a port, "
+                "such as https://app.example:8443, and it is something else."
+            )
+    return None
