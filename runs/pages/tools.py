@@ -115,7 +115,7 @@ class ToolPage:
 @require_GET
 @project_page(at_least=Audience.OPERATOR)
 def tools(request: HttpRequest, visit: Visit) -> HttpResponse:
-    words, rows = _rows(visit)
+    _, rows = _rows(visit)
     return show(request, visit, "tools/tools.html", _page(visit, rows), here="tools")
 
 
