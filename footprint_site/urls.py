@@ -16,6 +16,7 @@ urlpatterns = [
     # Inside a project: what everybody reads.
     path("p/<str:key>/", include("runs.pages.runs")),
     # An answer and what belongs to it.
+    path("p/<str:key>/", include("runs.pages.answer")),
     # What operators look after.
     path("p/<str:key>/tools/", include("runs.pages.tools")),
     path("p/<str:key>/rosters/", include("runs.pages.rosters")),

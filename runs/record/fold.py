@@ -1,7 +1,7 @@
 """The fold: one kept event or note into the book. Pure and total: no clock, no database, no event it cannot take.
 
-`fold(book, entry)` is the whole of it. What an entry needs to find must be in the book (`store/load.py` reads it from the
-entries of a batch before they are folded); what it changed is in `book.touched`. The same entries in the same order
+`fold(book, entry)` is the whole of it. What an entry needs to find must be in the book (`store/load.py` opens it for
+the entries of a batch before they are folded); what it changed is in `book.touched`. The same entries in the same order
 give the same rows, whatever the batches: `manage.py rebuild` is this function over everything on record.
 
 Endings and reasons are never guessed. The rules are those of docs/wire.md, "From events to the record".
@@ -51,7 +51,7 @@ from runs.rules.kept import (
     TurnEnd,
 )
 from runs.rules.vocabulary import Ending
-from runs.store.book import NOT_ENDED, Book, join_words
+from runs.store.book import NOT_ENDED, NOTHING_YET, Book, join_words
 from runs.store.rows import AnswerRow, RunRow
 
 # Segments that the framework puts between an agent and its stages; never a step's own path.
@@ -195,8 +195,7 @@ def _turn_start(book: Book, run: RunRow, entry: EventEntry) -> None:
         reasons.append(Reason.UNMATCHED)
     answer = open_answer(book, run, entry, entry.path, *reasons)
     answer.late = run.finished
-    if entry.kept.texts:
-        answer.question_at = entry.position
+    answer.question_at = entry.position
     run.begun = "turn"
     book.changed(answer, entry.position, entry.received_ms)
     apply_waiting(book, run, entry)
@@ -204,7 +203,7 @@ def _turn_start(book: Book, run: RunRow, entry: EventEntry) -> None:
 
 def _begins_leg(book: Book, run: RunRow) -> bool:
     """A tool_end as a run's first word about a turn: the run resumes something."""
-    return run.begun in ("", "agent", "models") and not book.answers_of_run.get(run.id)
+    return run.begun in NOTHING_YET and not book.answers_of_run.get(run.id)
 
 
 def _turn_for(book: Book, run: RunRow, entry: EventEntry) -> AnswerRow | None:
@@ -238,8 +237,7 @@ def _turn_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | No
     if answer is None:
         return  # late: kept, counted nowhere
     told: TurnEnd = entry.kept.body
-    if entry.kept.texts:
-        answer.answer_at = entry.position
+    answer.answer_at = entry.position
     answer.input_tokens = told.total_input_tokens
     answer.output_tokens = told.total_output_tokens
     answer.duration_ms = told.duration_ms
@@ -249,7 +247,9 @@ def _turn_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | No
         answer.stop_reason = told.stopped_early.reason or ""
         answer.stop_iteration = told.stopped_early.iteration
         if (told.stopped_early.pending_tool_calls or 0) > max(0, answer.requested - answer.started):
-            answer.sticky = join_words(answer.sticky, Reason.UNMATCHED)  # a reply that asked for them was not seen
+            answer.sticky = join_words(
+                answer.sticky, Reason.UNMATCHED
+            )  # a reply that asked for them was not seen
     if told.refused is not None:
         answer.refused_evidence = True
     end_answer(book, answer, ending, entry)

@@ -87,7 +87,7 @@ else:
     Length = _raw("length")
     Declared = _raw("declared")
     RosterValue = _raw("roster")
-    Aliases = Annotated[list[str] | None, Meta(extra={"kind": "names"})]
+    Aliases = Annotated[list[str] | None, Meta(extra={"kind": "opt_names"})]
 
 # The closed words a `Word` field may be; everything else is read as "other".
 WORDS: Final[dict[str, frozenset[str]]] = {
@@ -101,14 +101,35 @@ WORDS: Final[dict[str, frozenset[str]]] = {
     ),
     "action": frozenset(
         ["wrapped-up", "cut-short", "grounded", "flagged", "revision-asked", "refused"]
-        + ["retry", "retry-other", "fallback", "fail-fast", "fail_fast", "continue", "abort", "warn", "degrade"]
+        + [
+            "retry",
+            "retry-other",
+            "fallback",
+            "fail-fast",
+            "fail_fast",
+            "continue",
+            "abort",
+            "warn",
+            "degrade",
+        ]
     ),
     "stop_reason": frozenset(
-        "stop tool_use end_turn max_tokens length stop_sequence tool_calls content_filter refusal error".split()
+        [
+            "stop",
+            "tool_use",
+            "end_turn",
+            "max_tokens",
+            "length",
+            "stop_sequence",
+            "tool_calls",
+            "content_filter",
+            "refusal",
+            "error",
+        ]
     ),
     "result": frozenset(["allow", "deny", "halt", "gate_open"]),
     "capability": frozenset(
-        "tool_call skill_read memory_read memory_write external_net user_data".split()
+        ["tool_call", "skill_read", "memory_read", "memory_write", "external_net", "user_data"]
     ),
     "moment": frozenset(["input", "window", "before-tool", "after-tool", "output"]),
     "outcome": frozenset(["allow", "deny", "ask", "ok", "error", "not-run"]),
@@ -560,9 +581,35 @@ KEPT: Final[dict[str, type[_Fields]]] = {
 
 # The framework's other domains: dropped by the list, and not counted as unknown types.
 DROPPED_DOMAINS: Final = frozenset(
-    "agent stream context memory embedding cost artifacts tools skill permission validation middleware checkin "
-    "credential pause integrity error reliability resilience fallback composition eval risk findings ontology "
-    "answer tool_choice".split()
+    [
+        "agent",
+        "stream",
+        "context",
+        "memory",
+        "embedding",
+        "cost",
+        "artifacts",
+        "tools",
+        "skill",
+        "permission",
+        "validation",
+        "middleware",
+        "checkin",
+        "credential",
+        "pause",
+        "integrity",
+        "error",
+        "reliability",
+        "resilience",
+        "fallback",
+        "composition",
+        "eval",
+        "risk",
+        "findings",
+        "ontology",
+        "answer",
+        "tool_choice",
+    ]
 )
 
 # Which text of which event is what kind of said text (see product words: question, answer, classifier message).
@@ -697,7 +744,7 @@ def _keep(line: bytes | str) -> Kept | Dropped | Refused:
         known = len(name) != len(envelope.type) and name.partition(".")[0] in DROPPED_DOMAINS
         return Dropped(known)
     try:
-        meta = EventMeta() if envelope.meta in _NULLISH else _decode_meta(envelope.meta)
+        meta = EventMeta() if bytes(envelope.meta) in _NULLISH else _decode_meta(envelope.meta)
     except msgspec.ValidationError as problem:
         return Refused("shape", _place("meta", problem))
     try:
@@ -757,7 +804,14 @@ def _mend(value: Any, depth: int) -> Any:
 
 
 def _json_type(value: object) -> str:
-    names = {str: "string", bool: "boolean", int: "number", float: "number", dict: "object", type(None): "null"}
+    names = {
+        str: "string",
+        bool: "boolean",
+        int: "number",
+        float: "number",
+        dict: "object",
+        type(None): "null",
+    }
     return names.get(type(value), "list" if isinstance(value, (list, tuple)) else "something else")
 
 
@@ -814,7 +868,7 @@ def _finish_fields(shape: Any, event_type: str, texts: list[SaidText], oversized
             _finish_fields(value, event_type, texts, oversized)
         elif kind == "structs":
             _finish_items(shape, field, value, event_type, texts, oversized)
-        elif kind == "names":
+        elif kind in ("names", "opt_names"):
             kept_names = [clean(name) for name in value if utf16_length(name) <= MAX_TOOL_CALL_TEXT]
             if len(kept_names) != len(value):
                 oversized.append(field)
@@ -947,7 +1001,9 @@ def _read_declared(shape: DeclaredTool, raw: Any) -> None:
 def _read_roster(shape: DelegationDeclared, raw: Any) -> None:
     value = msgspec.json.decode(bytes(raw)) if isinstance(raw, Raw) else raw
     shape.extra_tool_names = None
-    has_factory = shape.has_factory if isinstance(shape.has_factory, bool) else _read_flag(shape.has_factory, "", 0, [])
+    has_factory = (
+        shape.has_factory if isinstance(shape.has_factory, bool) else _read_flag(shape.has_factory, "", 0, [])
+    )
     try:
         entries = roster.read_extra_tool_names(value, has_factory)
     except roster.ExtraToolNamesError as refusal:

@@ -25,6 +25,8 @@ from runs.store.rows import (
 
 ID_BITS = 40
 
+# A run's `begun` while no word about a turn has come.
+NOTHING_YET = frozenset(["", "agent", "models"])
 NOT_ENDED = frozenset(ending.value for ending in Ending if not ending.ended)
 
 
