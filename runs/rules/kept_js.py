@@ -38,7 +38,7 @@ def module() -> str:
         f"export const LIMITS = {_line(limits)};\n",
         _constant("META", table["meta"]),
         _constant("EVENTS", table["events"]),
-        "// The closed words of a `word` field; everything else is \"other\".\n" + _constant("WORDS", words),
+        '// The closed words of a `word` field; everything else is "other".\n' + _constant("WORDS", words),
         f"export const CONTENT_CLASSES = {_line([str(word) for word in roster.CONTENT_CLASSES])};\n",
         "// The tools that are always served, whatever a narrowing leaves out.\n"
         f"export const ALWAYS_SERVED = {_line(list(tool_choice.ALWAYS_SERVED_TOOLS))};\n",

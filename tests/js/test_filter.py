@@ -93,7 +93,14 @@ def whole_value(kind: Any) -> Any:
     if isinstance(kind, str):
         if kind == "roster":
             return [{"name": "a"}]
-        return {"name": "a", "names": ["a"], "opt_names": ["a"], "count": 1, "number": 0.5, "plain": True}.get(kind)
+        return {
+            "name": "a",
+            "names": ["a"],
+            "opt_names": ["a"],
+            "count": 1,
+            "number": 0.5,
+            "plain": True,
+        }.get(kind)
     return whole_payload(kind["struct"]) if "struct" in kind else [whole_payload(kind["structs"])]
 
 
@@ -133,11 +140,20 @@ def odd_lines() -> Iterator[str]:
             yield without(event, place)
             for value in ODD_VALUES:
                 yield with_value(event, place, value)
-    event = {"type": "agentfootprint.stream.tool_start", "payload": {"toolName": "a", "toolCallId": "b"}, "meta": {}}
+    event = {
+        "type": "agentfootprint.stream.tool_start",
+        "payload": {"toolName": "a", "toolCallId": "b"},
+        "meta": {},
+    }
     for place in [("payload",), ("meta",), ("type",), *places(kinds["meta"], "meta")]:
         for value in ODD_VALUES:
             yield with_value(event, place, value)
-    for event_type in ("constructor", "__proto__", "stream.tool_start", "agentfootprint.footprint.tools.declared"):
+    for event_type in (
+        "constructor",
+        "__proto__",
+        "stream.tool_start",
+        "agentfootprint.footprint.tools.declared",
+    ):
         yield json.dumps({"type": event_type, "payload": {}, "meta": {}})
 
 
