@@ -1,7 +1,7 @@
 """The fold: one kept event or note into the book. Pure and total: no clock, no database, no event it cannot take.
 
-`fold(book, entry)` is the whole of it. What an entry needs to find must be in the book (`store/load.py` reads it from the
-entries of a batch before they are folded); what it changed is in `book.touched`. The same entries in the same order
+`fold(book, entry)` is the whole of it. What an entry needs to find must be in the book (`store/load.py` opens it for
+the entries of a batch before they are folded); what it changed is in `book.touched`. The same entries in the same order
 give the same rows, whatever the batches: `manage.py rebuild` is this function over everything on record.
 
 Endings and reasons are never guessed. The rules are those of docs/wire.md, "From events to the record".
@@ -247,7 +247,9 @@ def _turn_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | No
         answer.stop_reason = told.stopped_early.reason or ""
         answer.stop_iteration = told.stopped_early.iteration
         if (told.stopped_early.pending_tool_calls or 0) > max(0, answer.requested - answer.started):
-            answer.sticky = join_words(answer.sticky, Reason.UNMATCHED)  # a reply that asked for them was not seen
+            answer.sticky = join_words(
+                answer.sticky, Reason.UNMATCHED
+            )  # a reply that asked for them was not seen
     if told.refused is not None:
         answer.refused_evidence = True
     end_answer(book, answer, ending, entry)

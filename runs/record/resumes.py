@@ -83,9 +83,7 @@ def begin_leg(book: Book, run: RunRow, entry: EventEntry) -> None:
     end_call(book, answer, run, entry)
 
 
-def _waiting_calls(
-    book: Book, run: RunRow, path: str, call_id: str
-) -> list[tuple[AnswerRow, ToolCallRow]]:
+def _waiting_calls(book: Book, run: RunRow, path: str, call_id: str) -> list[tuple[AnswerRow, ToolCallRow]]:
     """Paused calls with this id and path on the same stream, or in the same session on another."""
     return [
         (answer, call)

@@ -101,14 +101,35 @@ WORDS: Final[dict[str, frozenset[str]]] = {
     ),
     "action": frozenset(
         ["wrapped-up", "cut-short", "grounded", "flagged", "revision-asked", "refused"]
-        + ["retry", "retry-other", "fallback", "fail-fast", "fail_fast", "continue", "abort", "warn", "degrade"]
+        + [
+            "retry",
+            "retry-other",
+            "fallback",
+            "fail-fast",
+            "fail_fast",
+            "continue",
+            "abort",
+            "warn",
+            "degrade",
+        ]
     ),
     "stop_reason": frozenset(
-        "stop tool_use end_turn max_tokens length stop_sequence tool_calls content_filter refusal error".split()
+        [
+            "stop",
+            "tool_use",
+            "end_turn",
+            "max_tokens",
+            "length",
+            "stop_sequence",
+            "tool_calls",
+            "content_filter",
+            "refusal",
+            "error",
+        ]
     ),
     "result": frozenset(["allow", "deny", "halt", "gate_open"]),
     "capability": frozenset(
-        "tool_call skill_read memory_read memory_write external_net user_data".split()
+        ["tool_call", "skill_read", "memory_read", "memory_write", "external_net", "user_data"]
     ),
     "moment": frozenset(["input", "window", "before-tool", "after-tool", "output"]),
     "outcome": frozenset(["allow", "deny", "ask", "ok", "error", "not-run"]),
@@ -560,9 +581,35 @@ KEPT: Final[dict[str, type[_Fields]]] = {
 
 # The framework's other domains: dropped by the list, and not counted as unknown types.
 DROPPED_DOMAINS: Final = frozenset(
-    "agent stream context memory embedding cost artifacts tools skill permission validation middleware checkin "
-    "credential pause integrity error reliability resilience fallback composition eval risk findings ontology "
-    "answer tool_choice".split()
+    [
+        "agent",
+        "stream",
+        "context",
+        "memory",
+        "embedding",
+        "cost",
+        "artifacts",
+        "tools",
+        "skill",
+        "permission",
+        "validation",
+        "middleware",
+        "checkin",
+        "credential",
+        "pause",
+        "integrity",
+        "error",
+        "reliability",
+        "resilience",
+        "fallback",
+        "composition",
+        "eval",
+        "risk",
+        "findings",
+        "ontology",
+        "answer",
+        "tool_choice",
+    ]
 )
 
 # Which text of which event is what kind of said text (see product words: question, answer, classifier message).
@@ -757,7 +804,14 @@ def _mend(value: Any, depth: int) -> Any:
 
 
 def _json_type(value: object) -> str:
-    names = {str: "string", bool: "boolean", int: "number", float: "number", dict: "object", type(None): "null"}
+    names = {
+        str: "string",
+        bool: "boolean",
+        int: "number",
+        float: "number",
+        dict: "object",
+        type(None): "null",
+    }
     return names.get(type(value), "list" if isinstance(value, (list, tuple)) else "something else")
 
 
@@ -947,7 +1001,9 @@ def _read_declared(shape: DeclaredTool, raw: Any) -> None:
 def _read_roster(shape: DelegationDeclared, raw: Any) -> None:
     value = msgspec.json.decode(bytes(raw)) if isinstance(raw, Raw) else raw
     shape.extra_tool_names = None
-    has_factory = shape.has_factory if isinstance(shape.has_factory, bool) else _read_flag(shape.has_factory, "", 0, [])
+    has_factory = (
+        shape.has_factory if isinstance(shape.has_factory, bool) else _read_flag(shape.has_factory, "", 0, [])
+    )
     try:
         entries = roster.read_extra_tool_names(value, has_factory)
     except roster.ExtraToolNamesError as refusal:
