@@ -155,9 +155,16 @@ export class Sender {
     this.#byeSent = false;
     this.#expectWord();
     const opened = Date.now();
-    socket.onopen = () => this.#socket === socket && this.#hello();
+    let isOpen = false;
+    socket.onopen = () => {
+      isOpen = true;
+      if (this.#socket === socket) this.#hello();
+    };
     socket.onmessage = (message) => this.#socket === socket && this.#hear(message.data);
-    socket.onerror = () => {}; // a close always follows; without a listener some classes would throw
+    socket.onerror = () => {
+      // A close should follow; Node 20's class leaves it out when the connection could not be made.
+      if (this.#socket === socket && !isOpen) this.#drop(1006);
+    };
     socket.onclose = (event) => this.#socket === socket && this.#closed(event.code, Date.now() - opened);
   }
 

@@ -7,7 +7,7 @@ acknowledged, every later one behaves.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +30,7 @@ class Welcome:
 
 @dataclass
 class Drop(Welcome):
-    """Keeps `after` events, acknowledges none of them, and cuts the connection; None: keeps and acknowledges all until then."""
+    """Keeps `after` events, acknowledges none of them, and cuts the connection."""
 
     after: int = 0
 
@@ -77,10 +77,8 @@ class ScriptedServer:
         self.paths.append(socket.request.path)
         self.headers.append(dict(socket.request.headers.raw_items()))
         act = self.script.pop(0) if self.script else Welcome()
-        try:
+        with suppress(ConnectionClosed):
             await self._talk(socket, act)
-        except ConnectionClosed:
-            pass
 
     async def _talk(self, socket: ServerConnection, act: Welcome | Farewell) -> None:
         hello = json.loads(await socket.recv())
@@ -147,9 +145,9 @@ class ScriptedServer:
 
 
 @asynccontextmanager
-async def scripted_server(*script: Welcome | Farewell) -> AsyncIterator[ScriptedServer]:
+async def scripted_server(*script: Welcome | Farewell, port: int = 0) -> AsyncIterator[ScriptedServer]:
     server = ScriptedServer(script)
-    async with serve(server.answer, "127.0.0.1", 0, max_size=None) as listening:
+    async with serve(server.answer, "127.0.0.1", port, max_size=None) as listening:
         host, port = listening.sockets[0].getsockname()[:2]
         server.url = f"ws://{host}:{port}/ws/ingest/"
         yield server

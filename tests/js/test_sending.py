@@ -1,5 +1,6 @@
 """A recorded agent, the sender in Node.js, and a dashboard that fails as it is told to."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -73,6 +74,18 @@ async def test_dropped_connections_lose_and_repeat_nothing():
 async def test_it_goes_on_after_a_restart_of_the_dashboard():
     async with scripted_server(Farewell(1012, after=4)) as server:
         told = await start_node("send.mjs", url=server.url, files=[str(RUN)], everyMs=3)
+    assert in_order(server.stream.events) == kept_of(RUN.name)
+    assert told["status"]["isSettled"]
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["the class Node has", "a class handed in"])
+async def test_a_dashboard_that_comes_later_is_found(plain: bool):
+    async with scripted_server() as nobody:
+        port = int(nobody.url.split(":")[2].partition("/")[0])
+    sending = asyncio.create_task(start_node("send.mjs", url=nobody.url, files=[str(RUN)], plain=plain))
+    await asyncio.sleep(1)
+    async with scripted_server(port=port) as server:
+        told = await sending
     assert in_order(server.stream.events) == kept_of(RUN.name)
     assert told["status"]["isSettled"]
 

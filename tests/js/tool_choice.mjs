@@ -14,7 +14,7 @@ const places = {
 places[task.where]?.();
 const sending = attach(agent, {
   url: task.url,
-  token: "fp_test",
+  token: task.token ?? "fp_test",
   WebSocket: WebSocketClass,
   tools: [{ name: "look", displayName: "Looked" }],
   toolChoice: { top: 2, alwaysServe: ["help"] },
