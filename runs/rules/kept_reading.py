@@ -208,7 +208,7 @@ class Reader:
                 if text is not None and event_type:
                     texts.append(_said(self._texts[event_type, field], text))
             elif kind == "roster":
-                read_roster(shape, value)
+                read_roster(shape, value, oversized)
             elif kind == "declared":
                 read_declared(shape, value)
             else:

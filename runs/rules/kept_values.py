@@ -11,7 +11,7 @@ from msgspec import Raw
 from runs.rules import display_name, roster
 from runs.rules.kept_kinds import CLOCK_FROM_MS, CLOCK_TO_MS, LONGEST_MS, MAX_INT, MAX_LABEL_CHARS, WORDS
 from runs.rules.kept_odd import clean
-from runs.rules.tool_ledger import utf16_length
+from runs.rules.tool_ledger import MAX_TOOL_CALL_TEXT, utf16_length
 
 
 def read_string(raw: Any) -> str | None:
@@ -90,7 +90,7 @@ def _read_length(raw: Any, field: str, limit: int, oversized: list[str]) -> int 
 
 
 def read_declared(shape: Any, raw: Any) -> None:
-    """A declared tool's `display_name`, or in `display_name_problem` why the rule refuses it."""
+    """A declared tool's `display_name`, or in `display_name_problem` why the rule refuses it; never both."""
     value = _load(raw)
     if value is None and isinstance(raw, Raw) and bytes(raw) != b"null":
         value = msgspec.json.decode(bytes(raw))  # a list or an object: the rule names its type
@@ -100,34 +100,41 @@ def read_declared(shape: Any, raw: Any) -> None:
     problem = display_name.display_name_problem("displayName", value)
     if problem is None:
         shape.display_name = display_name.read_display_name(value)
-    else:
-        shape.display_name_problem = problem
+    shape.display_name_problem = problem
 
 
-def read_roster(shape: Any, raw: Any) -> None:
-    """A declaration's `extra_tool_names`, or in `roster_reason` and `roster_sentence` why it is not a roster."""
+def read_roster(shape: Any, raw: Any, oversized: list[str]) -> None:
+    """A declaration's `extra_tool_names`, or in `roster_reason` and `roster_sentence` why it is no roster; never both.
+
+    An entry with a name or alias that is too long is left out, as every such name is: no product can carry it.
+    """
     value = msgspec.json.decode(bytes(raw)) if isinstance(raw, Raw) else raw
-    shape.extra_tool_names = None
-    has_factory = (
-        shape.has_factory if isinstance(shape.has_factory, bool) else _read_flag(shape.has_factory, "", 0, [])
-    )
+    has_factory = shape.has_factory
+    if not isinstance(has_factory, bool):
+        has_factory = _read_flag(has_factory, "", 0, [])
+    shape.extra_tool_names = shape.roster_reason = shape.roster_sentence = None
     try:
-        entries = roster.read_extra_tool_names(value, has_factory)
+        entries = roster.read_extra_tool_names(value, has_factory) or ()
     except roster.ExtraToolNamesError as refusal:
         shape.roster_reason, shape.roster_sentence = refusal.reason, str(refusal)
         return
-    shape.extra_tool_names = [
-        {
-            key: item
-            for key, item in (
-                ("name", clean(entry.name)),
-                ("aliases", None if entry.aliases is None else [clean(alias) for alias in entry.aliases]),
-                ("contentOrigin", entry.content_origin),
-            )
-            if item is not None
-        }
-        for entry in entries or ()
+    fitting = [
+        entry
+        for entry in entries
+        if all(utf16_length(name) <= MAX_TOOL_CALL_TEXT for name in (entry.name, *(entry.aliases or ())))
     ]
+    if len(fitting) != len(entries):
+        oversized.append("extra_tool_names")
+    shape.extra_tool_names = [_plain_entry(entry) for entry in fitting]
+
+
+def _plain_entry(entry: roster.ExtraToolDeclaration) -> dict[str, Any]:
+    plain: dict[str, Any] = {"name": clean(entry.name)}
+    if entry.aliases is not None:
+        plain["aliases"] = [clean(alias) for alias in entry.aliases]
+    if entry.content_origin is not None:
+        plain["contentOrigin"] = entry.content_origin
+    return plain
 
 
 READERS: Final[dict[str, Callable[[Any, str, int, list[str]], Any]]] = {
