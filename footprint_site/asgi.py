@@ -10,7 +10,7 @@ from typing import Any
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
-from django.urls import URLPattern, re_path
+from django.urls import URLPattern, path, re_path
 
 from footprint_site.open_sockets import OpenSockets
 from footprint_site.page_threads import PageThreads
@@ -18,6 +18,9 @@ from footprint_site.page_threads import PageThreads
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "footprint_site.settings")
 django = get_asgi_application()  # sets Django up: the rooms' modules are imported below this line
 pages = PageThreads(django, settings.FOOTPRINT["page_threads"])
+
+from runs.intake import frames  # noqa: E402
+from runs.intake.socket import IngestSocket  # noqa: E402
 
 
 async def _nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -27,13 +30,14 @@ async def _nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 nothing_here: Any = _nothing_here  # Django's types know views only
+ingest: Any = IngestSocket.as_asgi()
 sockets: list[URLPattern] = [
-    # path("ws/ingest/", IngestSocket.as_asgi()),
+    path("ws/ingest/", ingest),
     # path("ws/live/", AuthMiddlewareStack(LiveSocket.as_asgi())),
     re_path("", nothing_here),
 ]
 farewells: dict[str, str] = {
-    # "/ws/ingest/": the text of the `closing` frame with code 1012,
+    "/ws/ingest/": frames.closing(frames.RESTARTING, "the server restarts; connect again and resume"),
 }
 
 application = OpenSockets(

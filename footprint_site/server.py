@@ -23,6 +23,7 @@ from django.conf import settings
 from twisted.internet import defer, reactor
 
 from footprint_site.open_sockets import OpenSockets
+from runs.intake import service
 
 log = logging.getLogger("footprint.server")
 
@@ -146,7 +147,11 @@ class _Footprint(Server):
         # What lives now lives on: full collections need not look at it again (they stall for 40 ms otherwise).
         gc.collect()
         gc.freeze()
-        twisted_loop.call_soon(self._on_start)
+        twisted_loop.call_soon(self._start)
+
+    def _start(self) -> None:
+        service.running()  # the writer, and the sweeper: runs go silent also while nobody reports
+        self._on_start()
 
     def _asked_to_stop(self) -> None:
         if self._stopping:  # asked twice: now
@@ -166,6 +171,7 @@ class _Footprint(Server):
             )
             if not closed:
                 log.warning("%d websockets did not close in time", len(self.application))
+            await asyncio.to_thread(service.stop)  # what was brought is settled before the process ends
         except Exception:
             log.exception("Stopping did not go in order")
         finally:

@@ -36,15 +36,14 @@ BEHIND_PROXY = env.switch("FOOTPRINT_PROXY")
 FOOTPRINT = {
     "frame_bytes": env.number("FOOTPRINT_FRAME_BYTES", 8 * 1024 * 1024),
     "event_bytes": env.number("FOOTPRINT_EVENT_BYTES", 4 * 1024 * 1024),
-    "text_bytes": env.number("FOOTPRINT_TEXT_BYTES", 32 * 1024),
     "window": env.number("FOOTPRINT_WINDOW", 1000),  # events sent and not yet acknowledged
-    "gather_ms": env.number("FOOTPRINT_GATHER_MS", 20),  # how long the writer waits for company
+    "bare_bytes": env.number(
+        "FOOTPRINT_BARE_BYTES", 64 * 1024 * 1024
+    ),  # brought without numbers, not yet stored
     "hello_seconds": env.number("FOOTPRINT_HELLO_SECONDS", 5),
-    "silent_after_seconds": env.number("FOOTPRINT_SILENT_AFTER_SECONDS", 300),  # a project may set its own
     "page_threads": env.number(
         "FOOTPRINT_PAGE_THREADS", 8
     ),  # pages worked on at once, each with a connection
-    "calls_per_answer": env.number("FOOTPRINT_CALLS_PER_ANSWER", 10_000),
 }
 
 # -- Apps and the way of a request --
@@ -90,6 +89,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "runs.pages.frame.theme",
             ],
         },
     },

@@ -8,7 +8,7 @@ Three kinds live here:
   time, and remade by `manage.py rebuild`. Never edited by hand.
 
 Ids of kept events, notes and record rows are not drawn by the database: they are `project.id << 40 | n`, `n` from a
-counter on the project's row that is only touched under the project's lock (docs/decisions/003-positions-and-ids.md).
+counter on the project's row that is only touched under the project's lock (docs/decisions/004-positions-and-ids.md).
 Received times are UTC milliseconds (`*_ms`), on the server's clock; `*_clock_ms` are the sender's.
 """
 
@@ -79,7 +79,9 @@ class Membership(models.Model):
     role = models.CharField(max_length=8, choices=Role.choices, default=Role.READER)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_role_a_person_and_project")]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user"], name="one_role_a_person_and_project")
+        ]
 
     def __str__(self) -> str:
         return f"{self.user}: {self.role}"
@@ -130,7 +132,9 @@ class Stream(models.Model):
     instance = models.CharField(max_length=64)
     sender = models.CharField(max_length=120, blank=True)
     bare = models.BooleanField(default=False)
-    epoch = models.BigIntegerField(default=0)  # of the connection: a hello raises it, the writer drops what is older
+    epoch = models.BigIntegerField(
+        default=0
+    )  # of the connection: a hello raises it, the writer drops what is older
     acked = models.BigIntegerField(default=0)
     ended = models.BooleanField(default=False)
     kept = models.BigIntegerField(default=0)
@@ -142,7 +146,9 @@ class Stream(models.Model):
     last_ms = models.BigIntegerField(default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["project", "name"], name="one_stream_a_project_and_name")]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="one_stream_a_project_and_name")
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -202,7 +208,9 @@ class Text(models.Model):
     cut = models.BooleanField(default=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["project", "position", "kind"], name="one_text_a_place")]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "position", "kind"], name="one_text_a_place")
+        ]
 
 
 class Tombstone(models.Model):
@@ -269,8 +277,12 @@ class Run(RecordRow):
     principal = models.CharField(max_length=256, blank=True)
     tenant = models.CharField(max_length=256, blank=True)
     trace = models.CharField(max_length=256, blank=True)
-    composition = models.CharField(max_length=300, blank=True)  # "Sequence:pipeline" of the outermost, operators only
-    begun = models.CharField(max_length=8, blank=True)  # "", models, turn, leg, unseen: what its first word was
+    composition = models.CharField(
+        max_length=300, blank=True
+    )  # "Sequence:pipeline" of the outermost, operators only
+    begun = models.CharField(
+        max_length=8, blank=True
+    )  # "", models, turn, leg, unseen: what its first word was
     finished = models.BooleanField(default=False)
     gap = models.BooleanField(default=False)
     llm_seen = models.BigIntegerField(default=0)

@@ -21,7 +21,7 @@ MOST_ROWS = 120
 
 _RIGHT = 86  # room after the last bar for its duration
 _MAX_LABEL = 30
-_STEPS_MS = [n * 10**power for power in range(0, 9) for n in (1, 2, 5)]
+_STEPS_MS = [n * 10**power for power in range(9) for n in (1, 2, 5)]
 
 
 @dataclass(frozen=True, slots=True)

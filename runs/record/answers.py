@@ -44,9 +44,7 @@ def open_answer(book: Book, run: RunRow, entry: EventEntry, path: str, *reasons:
         path=path,
         ordinal=ordinal,
         number=run.answers,
-        slug=slug(
-            project.secret, "answer", book.stream_names[run.stream_id], run.name, path, ordinal
-        ),
+        slug=slug(project.secret, "answer", book.stream_names[run.stream_id], run.name, path, ordinal),
         session=run.session,
         current_run=run.id,
         opened_position=entry.position,
@@ -94,7 +92,7 @@ def end_answer(book: Book, answer: AnswerRow, ending: Ending, entry: Entry) -> N
 
 
 def count_undispatched(answer: AnswerRow) -> None:
-    """Calls that replies asked for and that never began; read at every ending and at a resume, the last value stands."""
+    """Calls that replies asked for and that never began. Read at every ending and resume; the last value stands."""
     waiting = answer.requested - answer.started
     answer.undispatched = max(0, waiting)
     if waiting < 0:

@@ -1,7 +1,7 @@
 """The calls of an answer: opened by a start, closed by an end, decided in between.
 
-A call id is a label, not an identity: an end closes the oldest open (or paused) call with its run (or an earlier leg's),
-path and id. A call whose end came without a start is a row without a name until its start is seen.
+A call id is a label, not an identity: an end closes the oldest open (or paused) call with its run (or an earlier
+leg's), path and id. A call whose end came without a start is a row without a name until its start is seen.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _close(book: Book, answer: AnswerRow, call: ToolCallRow, entry: EventEntry) 
     outcome = _outcome(end, not_run=call.not_run, erred=call.erred)
     call.state, call.outcome = CLOSED, outcome.value
     call.not_run = outcome is Outcome.NOT_RUN
-    call.status = end.status or ""
+    call.status = ToolStatus.read(end.status) or ""
     call.closed_position = entry.position
     call.closed_ms = entry.received_ms
     call.duration_ms = end.duration_ms

@@ -61,9 +61,7 @@ def spawned(book: Book, run: RunRow | None, entry: EventEntry) -> None:
         _see_pool_tool(book, entry, product)
     if judged_by is not None and judged_by.entries is not None:
         entries = read_entries(judged_by.entries)
-        products = [
-            rule.ToolProduct(p.name, tuple(p.aliases or ()), p.content_origin) for p in told.products
-        ]
+        products = [rule.ToolProduct(p.name, tuple(p.aliases or ()), p.content_origin) for p in told.products]
         for place, problem in rule.undeclared_extra_tools(entries, products, told.tool_name):
             offender = products[place].name
             spawn.violations += 1

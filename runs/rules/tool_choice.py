@@ -234,7 +234,7 @@ def _look_away(asking: asyncio.Task[object]) -> None:
 def _name_of(classifier: object) -> str:
     try:
         name = getattr(classifier, "name", None)
-    except Exception:  # noqa: BLE001 - a provider's property may do anything, and costs no run its answer
+    except Exception:
         return ""
     return name if isinstance(name, str) else ""
 
@@ -242,14 +242,14 @@ def _name_of(classifier: object) -> str:
 def _message_of(error: BaseException) -> str:
     try:
         return str(error) or type(error).__name__
-    except Exception:  # noqa: BLE001 - so may its error
+    except Exception:
         return type(error).__name__
 
 
 def _status_of(error: BaseException) -> int | None:
     try:
         status = getattr(error, "status", None)
-    except Exception:  # noqa: BLE001 - so may its error
+    except Exception:
         return None
     return status if isinstance(status, int) and not isinstance(status, bool) else None
 

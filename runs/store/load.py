@@ -35,10 +35,14 @@ class Wants:
 
     runs: set[tuple[int, str]] = field(default_factory=set)  # (stream, runId)
     streams: set[int] = field(default_factory=set)
-    whole_streams: set[int] = field(default_factory=set)  # a hole or refusal: every turn not ended, every open run
+    whole_streams: set[int] = field(
+        default_factory=set
+    )  # a hole or refusal: every turn not ended, every open run
     all_calls: set[tuple[int, str]] = field(default_factory=set)  # runs whose closed calls are compared too
     pauses: set[str] = field(default_factory=set)  # call ids that a pause names
-    leg_ends: set[tuple[int, str, str]] = field(default_factory=set)  # (stream, runId, call id): perhaps a leg's first
+    leg_ends: set[tuple[int, str, str]] = field(
+        default_factory=set
+    )  # (stream, runId, call id): perhaps a leg's first
     sessions: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
     declared: set[str] = field(default_factory=set)
@@ -49,9 +53,7 @@ class Wants:
 def open_book(project: ProjectFacts, row_number: int, wants: Wants) -> Book:
     """The book of `project` at its epoch with everything `wants` names. Asks the database, writes nothing."""
     book = Book(project, row_number)
-    book.stream_names = dict(
-        models.Stream.objects.filter(id__in=wants.streams).values_list("id", "name")
-    )
+    book.stream_names = dict(models.Stream.objects.filter(id__in=wants.streams).values_list("id", "name"))
     for memory in _rows(StreamMemoryRow, models.StreamMemory, book, stream__in=wants.streams):
         book.memories[memory.stream_id] = memory
     for waiting in _rows(WaitingRow, models.Waiting, book, stream__in=wants.streams):
@@ -85,7 +87,9 @@ def _load_runs(book: Book, wants: Wants) -> None:
     if wants.last_runs:
         for memory in book.memories.values():
             also |= set(msgspec.json.decode(memory.last_runs, type=dict[str, int]).values())
-    also |= {run.previous for run in book.runs_by_id.values() if run.previous is not None and not run.llm_seen}
+    also |= {
+        run.previous for run in book.runs_by_id.values() if run.previous is not None and not run.llm_seen
+    }
     _file_runs(book, also)
     if wants.whole_streams:
         for run in _rows(RunRow, models.Run, book, stream__in=wants.whole_streams, finished=False):
@@ -119,7 +123,9 @@ def _load_turns(book: Book, wants: Wants) -> None:
         return
     legs: dict[int, list[int]] = {}
     for chunk in _chunks(answer_ids):
-        rows = models.Leg.objects.filter(answer__in=chunk).order_by("number").values_list("answer_id", "run_id")
+        rows = (
+            models.Leg.objects.filter(answer__in=chunk).order_by("number").values_list("answer_id", "run_id")
+        )
         for answer_id, run_id in rows:
             legs.setdefault(answer_id, []).append(run_id)
         for answer in _rows(AnswerRow, models.Answer, book, id__in=chunk):
@@ -162,9 +168,7 @@ def _load_calls(book: Book, wants: Wants) -> None:
 
 
 def _rows(row: type[R], model: type[Any], book: Book, *conditions: Q, **filters: Any) -> list[R]:
-    found = model.objects.filter(
-        *conditions, project_id=book.project.id, epoch=book.project.epoch, **filters
-    )
+    found = model.objects.filter(*conditions, project_id=book.project.id, epoch=book.project.epoch, **filters)
     return [row(*values) for values in found.values_list(*row.columns())]
 
 

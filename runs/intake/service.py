@@ -1,0 +1,92 @@
+"""The process's one writer and its sweeper.
+
+`footprint_site` starts them with the server; a socket starts what it finds missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+from runs import announce
+from runs.announce import Changed
+from runs.intake.settle import settle_notes
+from runs.intake.writer import Writer, now_ms
+from runs.record.sweep import silent_runs
+from runs.store import incoming
+
+log = logging.getLogger("footprint.sweep")
+
+SWEEP_EVERY_S = 10.0
+
+
+class Service:
+    """Lives on one event loop: rings there, and sweeps from there on the writer's thread."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.writer = Writer(self._changed)
+        self.writer.start()
+        self._rings: set[asyncio.Task[None]] = set()
+        self._sweeper = self.loop.create_task(self._sweep())
+
+    def stop(self, timeout: float = 10.0) -> None:
+        with contextlib.suppress(RuntimeError):  # its loop may have ended
+            self.loop.call_soon_threadsafe(self._sweeper.cancel)
+        self.writer.stop(timeout)
+
+    def _changed(self, changed: Changed) -> None:
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self._ring, changed)
+
+    def _ring(self, changed: Changed) -> None:
+        task = self.loop.create_task(announce.ring(changed))
+        self._rings.add(task)
+        task.add_done_callback(self._rings.discard)
+
+    async def _sweep(self) -> None:
+        while True:
+            try:
+                for changed in await asyncio.wrap_future(self.writer.call(sweep_once)):
+                    self._ring(changed)
+            except Exception:
+                log.warning("Looking for silent runs failed; trying again", exc_info=True)
+            await asyncio.sleep(SWEEP_EVERY_S)
+
+
+def sweep_once() -> list[Changed]:
+    """Mark every run silent that is; one transaction, projects in ascending id. What the doorbell should say."""
+    rung = []
+    for project_id in incoming.projects_with_running_turns():
+        project = incoming.lock_project(project_id)
+        if project is None:
+            continue
+        now = now_ms()
+        quiet = silent_runs(project, now)
+        if quiet:
+            changed = settle_notes(project_id, "silent", now, quiet, project.silent_after_s)
+            if changed is not None:
+                rung.append(changed)
+    return rung
+
+
+_service: Service | None = None
+
+
+def running() -> Service:
+    """The service of the running loop, started now when there is none. Call on the server's loop."""
+    global _service
+    if _service is None or _service.loop is not asyncio.get_running_loop():
+        if _service is not None:
+            _service.stop(timeout=1.0)
+        _service = Service()
+    return _service
+
+
+def stop(timeout: float = 10.0) -> None:
+    """Settle what waits and end, when there is anything to end."""
+    global _service
+    service, _service = _service, None
+    if service is not None:
+        service.stop(timeout)

@@ -1,0 +1,217 @@
+"""The writer: one thread with one database connection that settles what every connection brought.
+
+Whatever waits when a transaction ends goes into the next one (group commit): under load a commit carries many senders'
+events, alone an event waits for nobody. On SQLite all projects share a transaction; on PostgreSQL each has its own,
+projects in ascending id. Acks and the doorbell follow the commit, never the other way round.
+
+A batch that the database or the fold rejects is halved down to the one event, which is refused as `unstorable`.
+A database that cannot be reached is asked again until it can: nothing is refused for that, and nothing is acknowledged.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from runs.announce import Changed
+from runs.intake.numbering import Batch, Item, Settled
+from runs.intake.settle import settle_project
+from runs.rules.kept import Refused
+
+log = logging.getLogger("footprint.writer")
+
+MOST_ITEMS = 5_000  # in one transaction: bounds its length and a book's size
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
+# PostgreSQL's classes of trouble that pass: connection, resources, operator, rollback, not now, read only.
+PASSING_SQLSTATES = ("08", "53", "57", "40", "55", "25")
+
+Done = Callable[[Settled], None]
+
+
+@dataclass(slots=True)
+class _Brought:
+    batch: Batch
+    done: Done
+
+
+@dataclass(slots=True)
+class _Call:
+    function: Callable[[], Any]
+    future: Future[Any]
+
+
+class Writer:
+    """One a process. `submit` and `call` may be used from any thread; `on_changed` is called on the writer's."""
+
+    def __init__(self, on_changed: Callable[[Changed], None]) -> None:
+        self._on_changed = on_changed
+        self._jobs: queue.SimpleQueue[_Brought | _Call | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        # A daemon: a database that never answers must not keep a stopping server alive.
+        self._thread = threading.Thread(target=self._run, name="footprint-writer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, timeout: float = 10.0) -> None:
+        """Settle what waits, then end. What cannot be settled in time was never acknowledged and comes again."""
+        self._jobs.put(None)
+        self._thread.join(timeout)
+        self._stopping.set()
+        self._thread.join(1.0)
+
+    def submit(self, batch: Batch, done: Done) -> None:
+        """Settle the batch; `done` is called on the writer's thread after the commit."""
+        self._jobs.put(_Brought(batch, done))
+
+    def call(self, function: Callable[[], Any]) -> Future[Any]:
+        """Run `function` on the writer's connection in a transaction of its own, in turn with the batches."""
+        future: Future[Any] = Future()
+        self._jobs.put(_Call(function, future))
+        return future
+
+    # -- the thread ---------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while (job := self._jobs.get()) is not None:
+                if isinstance(job, _Call):
+                    self._run_call(job)
+                elif not self._run_group(job):
+                    return
+        finally:
+            connection.close()
+
+    def _run_group(self, first: _Brought) -> bool:
+        """Settle `first` and what waits behind it. False: the queue's end was reached."""
+        group, count = [first], len(first.batch.items)
+        follow: _Call | None = None
+        ends = False
+        while count < MOST_ITEMS:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if job is None:
+                ends = True
+                break
+            if isinstance(job, _Call):
+                follow = job  # calls keep their place
+                break
+            group.append(job)
+            count += len(job.batch.items)
+        self._settle(group)
+        if follow is not None:
+            self._run_call(follow)
+        return not ends
+
+    def _run_call(self, job: _Call) -> None:
+        try:
+            job.future.set_result(self._patiently(job.function))
+        except BaseException as problem:
+            job.future.set_exception(problem)
+
+    def _settle(self, group: list[_Brought]) -> None:
+        by_project: dict[int, list[_Brought]] = {}
+        for brought in group:
+            by_project.setdefault(brought.batch.project_id, []).append(brought)
+        ordered = [by_project[project_id] for project_id in sorted(by_project)]
+        together = [ordered] if connection.vendor == "sqlite" else [[one] for one in ordered]
+        for projects in together:
+            self._settle_or_halve(projects)
+
+    def _settle_or_halve(self, projects: list[list[_Brought]]) -> None:
+        try:
+            results = self._patiently(lambda: [_settle_one(brought) for brought in projects])
+        except _GivenUp:
+            return
+        except Exception as problem:
+            log.warning("A batch was rejected (%s); looking for the event", type(problem).__name__)
+            for brought in projects:
+                for one in brought:
+                    self._settle_pieces(one)
+            return
+        for brought, (settled, changed) in zip(projects, results, strict=True):
+            for one, told in zip(brought, settled, strict=True):
+                one.done(told)
+            if changed is not None:
+                self._on_changed(changed)
+
+    def _settle_pieces(self, brought: _Brought) -> None:
+        """Settle one batch in halves, so that only what cannot be stored is refused."""
+        told = Settled(0)
+        for piece in self._halved(brought.batch):
+            told.through = max(told.through, piece.through)
+            told.refused += piece.refused
+            told.end = told.end or piece.end
+        brought.done(told)
+
+    def _halved(self, batch: Batch) -> list[Settled]:
+        try:
+            settled: list[Settled]
+            [(settled, changed)] = self._patiently(lambda: [settle_project(batch.project_id, [batch])])
+        except _GivenUp:
+            return []
+        except Exception as problem:
+            items = batch.items
+            if len(items) > 1:
+                middle = len(items) // 2
+                return self._halved(replace(batch, items=items[:middle])) + self._halved(
+                    replace(batch, items=items[middle:])
+                )
+            item = items[0]
+            if not isinstance(item, Item) or isinstance(item.read, Refused):
+                raise  # not an event's fault
+            log.warning(
+                "Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, type(problem).__name__
+            )
+            read = Refused("unstorable", "event: the database could not store it", _run_of(item))
+            return self._halved(replace(batch, items=[Item(item.seq, read)]))
+        if changed is not None:
+            self._on_changed(changed)
+        return settled
+
+    def _patiently(self, function: Callable[[], Any]) -> Any:
+        """Run in a transaction; when the database cannot be reached, again until it can."""
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                with transaction.atomic():
+                    return function()
+            except (OperationalError, InterfaceError) as problem:
+                if not _passes(problem):
+                    raise
+                log.warning("The database cannot be written (%s); trying again", type(problem).__name__)
+                connection.close()
+                if self._stopping.wait(pause):
+                    raise _GivenUp from problem
+                pause = min(LONGEST_PAUSE_S, pause * 2)
+
+
+class _GivenUp(Exception):
+    """The server stops and the database cannot be reached: nothing is acknowledged."""
+
+
+def _settle_one(brought: list[_Brought]) -> tuple[list[Settled], Changed | None]:
+    return settle_project(brought[0].batch.project_id, [one.batch for one in brought])
+
+
+def _run_of(item: Item) -> str | None:
+    return getattr(getattr(item.read, "meta", None), "run_id", None)
+
+
+def _passes(problem: Exception) -> bool:
+    state = getattr(problem.__cause__, "sqlstate", None)
+    return state is None or state.startswith(PASSING_SQLSTATES)
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,233 @@
+"""What the writer reads and appends for incoming events, all under the project's lock.
+
+The caller has opened the transaction. `lock_project` takes the lock; everything else here expects it to be held.
+Positions are drawn from the project's counter; ids are `project.id << 40 | position` (see runs/models.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import F
+
+from runs import models
+from runs.store.book import ID_BITS
+from runs.store.rows import NoteEntry, ProjectFacts
+from runs.store.writes import insert_rows
+
+EVENT_COLUMNS = ("id", "project_id", "stream_id", "seq", "type", "run", "received_ms", "body")
+TEXT_COLUMNS = ("project_id", "position", "kind", "text", "cut")
+NOTE_COLUMNS = (
+    *("id", "project_id", "stream_id", "kind", "first", "last", "run", "code", "reason"),
+    *("limit_s", "received_ms"),
+)
+
+
+@dataclass(slots=True)
+class LockedProject:
+    """The project's row while it is locked; counters are written back by `save_project`."""
+
+    facts: ProjectFacts
+    position: int
+    row_number: int
+    keep_text: bool
+    silent_after_s: int
+    unknown: int = 0
+    dropped: int = 0
+    refused: int = 0
+    words_changed: bool = False
+
+    def next_position(self) -> int:
+        self.position += 1
+        return self.position
+
+
+@dataclass(slots=True)
+class HoleRange:
+    id: int | None
+    first: int
+    last: int
+
+
+@dataclass(slots=True)
+class LockedStream:
+    """A stream's row while its project is locked."""
+
+    id: int
+    name: str
+    epoch: int
+    acked: int
+    ended: bool
+    kept: int
+    dropped: int
+    refused: int
+    repeated: int
+    missing: int
+    last_ms: int
+    holes: list[HoleRange] = field(default_factory=list)
+    holes_changed: bool = False
+    tombstones: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedStream:
+    """What a hello learns: the stream's row and its new epoch, or why it may not be opened (`taken`)."""
+
+    id: int
+    epoch: int
+    acked: int
+    keep_text: bool
+    taken: str = ""
+
+
+def lock_project(project_id: int) -> LockedProject | None:
+    """The project's row, locked to the end of the transaction; None when it is gone."""
+    row = models.Project.objects.select_for_update().filter(id=project_id).first()
+    if row is None:
+        return None
+    return LockedProject(
+        facts=ProjectFacts(row.pk, row.secret, row.epoch, row.ledger_limit),
+        position=row.position,
+        row_number=row.row_number,
+        keep_text=row.keep_text,
+        silent_after_s=row.silent_after_s,
+    )
+
+
+def save_project(project: LockedProject) -> None:
+    changed: dict[str, object] = {"position": project.position, "row_number": project.row_number}
+    if project.unknown:
+        changed["unknown_events"] = F("unknown_events") + project.unknown
+    if project.dropped:
+        changed["dropped_events"] = F("dropped_events") + project.dropped
+    if project.refused:
+        changed["refused_events"] = F("refused_events") + project.refused
+    if project.words_changed:
+        changed["words_version"] = F("words_version") + 1
+    models.Project.objects.filter(id=project.facts.id).update(**changed)
+
+
+STREAM_COLUMNS = (
+    *("id", "name", "epoch", "acked", "ended", "kept", "dropped", "refused", "repeated", "missing"),
+    "last_ms",
+)
+
+
+def load_streams(stream_ids: Iterable[int], runs: Iterable[str]) -> dict[int, LockedStream]:
+    """The streams with their holes, and which of `runs` were deleted on them."""
+    found = {
+        values[0]: LockedStream(*values)
+        for values in models.Stream.objects.filter(id__in=list(stream_ids)).values_list(*STREAM_COLUMNS)
+    }
+    holes = models.Hole.objects.filter(stream__in=list(found)).order_by("first")
+    for stream_id, hole_id, first, last in holes.values_list("stream_id", "id", "first", "last"):
+        found[stream_id].holes.append(HoleRange(hole_id, first, last))
+    deleted: dict[int, set[str]] = {}
+    gone = models.Tombstone.objects.filter(stream__in=list(found), run__in=list(runs))
+    for stream_id, run in gone.values_list("stream_id", "run"):
+        deleted.setdefault(stream_id, set()).add(run)
+    for stream_id, names in deleted.items():
+        found[stream_id].tombstones = frozenset(names)
+    return found
+
+
+def save_streams(streams: Iterable[LockedStream]) -> None:
+    for stream in streams:
+        models.Stream.objects.filter(id=stream.id).update(
+            acked=stream.acked,
+            ended=stream.ended,
+            kept=stream.kept,
+            dropped=stream.dropped,
+            refused=stream.refused,
+            repeated=stream.repeated,
+            missing=stream.missing,
+            last_ms=stream.last_ms,
+        )
+        if stream.holes_changed:
+            models.Hole.objects.filter(stream=stream.id).delete()
+            rows = [(stream.id, hole.first, hole.last) for hole in stream.holes]
+            insert_rows("runs_hole", ("stream_id", "first", "last"), rows)
+
+
+def event_row(
+    project_id: int, position: int, stream_id: int, seq: int, kind: str, run: str, received_ms: int, body: str
+) -> tuple[int | str, ...]:
+    """One row of EVENT_COLUMNS."""
+    return (project_id << ID_BITS | position, project_id, stream_id, seq, kind, run, received_ms, body)
+
+
+def append(
+    project_id: int,
+    events: list[tuple[int | str, ...]],
+    notes: list[NoteEntry],
+    texts: list[tuple[int, int, str, str, bool]],
+) -> None:
+    """Append what came in: events, notes and texts, each at its position."""
+    insert_rows("runs_keptevent", EVENT_COLUMNS, events)
+    insert_rows("runs_text", TEXT_COLUMNS, texts)
+    insert_rows(
+        "runs_note",
+        NOTE_COLUMNS,
+        [
+            (
+                *(project_id << ID_BITS | note.position, project_id, note.stream_id, note.kind),
+                *(note.first, note.last, note.run, note.code, note.reason[:300]),
+                *(note.limit_s, note.received_ms),
+            )
+            for note in notes
+        ],
+    )
+
+
+def open_stream(
+    project_id: int, name: str, instance: str, sender: str, last: int, now_ms: int, *, bare: bool = False
+) -> OpenedStream | None:
+    """Open or resume a stream under the project's lock and raise its epoch; None when the project is gone.
+
+    `taken`: another instance owns the name, or this one numbers behind what is stored (its buffer was lost), so that
+    its new events would pass for repeats.
+    """
+    project = models.Project.objects.select_for_update().filter(id=project_id).first()
+    if project is None:
+        return None
+    stream = models.Stream.objects.filter(project=project, name=name).first()
+    if stream is None:
+        stream = models.Stream(
+            project=project, name=name, instance=instance, bare=bare, opened_ms=now_ms, last_ms=now_ms
+        )
+    elif stream.instance != instance:
+        taken = "another instance of a sender owns this stream; choose a new stream id"
+        return OpenedStream(stream.pk, stream.epoch, stream.acked, project.keep_text, taken)
+    elif last < stream.acked:
+        taken = f"events up to {stream.acked} are stored, and the sender numbers from {last}; choose a new stream id"
+        return OpenedStream(stream.pk, stream.epoch, stream.acked, project.keep_text, taken)
+    stream.epoch += 1
+    stream.sender = sender
+    stream.ended = False
+    stream.save()
+    return OpenedStream(stream.pk, stream.epoch, stream.acked, project.keep_text)
+
+
+def stream_epochs(stream_ids: Iterable[int]) -> dict[int, int]:
+    return dict(models.Stream.objects.filter(id__in=list(stream_ids)).values_list("id", "epoch"))
+
+
+def silent_candidates(project_id: int, epoch: int, before_ms: int) -> list[tuple[int, str]]:
+    """(stream, runId) of running turns without a word since `before_ms`; a turn that waits for a person is none."""
+    turns = models.Answer.objects.filter(
+        project=project_id, epoch=epoch, ending="running", last_ms__lt=before_ms
+    ).values_list("current_run", flat=True)
+    runs = models.Run.objects.filter(id__in=list(turns), last_ms__lt=before_ms)
+    return list(runs.order_by("id").values_list("stream_id", "name"))
+
+
+def projects_with_running_turns() -> list[int]:
+    running = models.Answer.objects.filter(ending="running", epoch=F("project__epoch"))
+    return sorted(set(running.values_list("project_id", flat=True)))
+
+
+def allowed_origins(project_id: int) -> frozenset[str]:
+    """Origins (scheme://host[:port]) that may send to the project from a browser besides this host."""
+    found = models.Project.objects.filter(id=project_id).values_list("allowed_origins", flat=True).first()
+    return frozenset((found or "").split())
