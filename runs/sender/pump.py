@@ -115,9 +115,7 @@ class Pump:
         directions = [asyncio.create_task(self._listen(socket)), asyncio.create_task(self._send(socket))]
         try:
             done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
-            if (
-                directions[0] not in done
-            ):  # sending found it closed: hear the server's last words
+            if directions[0] not in done:  # sending found it closed: hear the server's last words
                 await asyncio.wait(directions[:1], timeout=LAST_WORDS)
             for direction in done:
                 direction.result()
