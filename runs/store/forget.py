@@ -2,8 +2,8 @@
 
 What a deletion leaves behind is on purpose: the stream and its `acked` (a promise to its sender), the position counter,
 what the app declared about itself (names, rosters: facts of the app, kept without the run that carried them), the
-registered names (readers must never see one; a rebuild drops those that no event tells any more), and per run a tombstone that drops what
-still comes of it, with a note at a position of its own so that a rebuild tells the same.
+registered names (readers must never see one; a rebuild drops those that no event tells any more), and per run a
+tombstone that drops what still comes of it, with a note at a position of its own.
 """
 
 from __future__ import annotations
