@@ -25,12 +25,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(need.sentence)
 
 
-@pytest.fixture(autouse=True)
-def quick_passwords(settings: Any) -> None:
-    """People are made for nearly every story; a slow hash of their passwords is a second each time."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium, one a module; mark the tests `browser` and keep `async def` tests in other modules.

@@ -24,7 +24,7 @@ from runs.intake.numbering import Batch, Item, Missing, Settled
 from runs.intake.settle import settle_unnumbered
 from runs.intake.writer import now_ms
 from runs.rules.kept import Dropped, Kept, Refused, keep
-from runs.rules.origins import origin_is_allowed
+from runs.rules.origin import origin_is_allowed
 from runs.store import incoming
 from runs.store.tokens import TokenRow, find_token, tokens_in_force, touch_used
 

@@ -65,7 +65,15 @@ def test_an_operator_meets_them_and_so_the_crawl_can_find_them() -> None:
     run(story)
     walked = crawl(people, "omar", disguise.markers)
     met = {leak.rpartition(": ")[2] for leak in walked.leaks}
-    words = ("own tool", "third tool", "call a", "own agent", "classifier words", "stray product", "declared extra")
+    words = (
+        "own tool",
+        "third tool",
+        "call a",
+        "own agent",
+        "classifier words",
+        "stray product",
+        "declared extra",
+    )
     assert {disguise.words[word] for word in words if word in disguise.words} <= met
     assert crawl(people, "rhea", disguise.markers).leaks == []
 
@@ -95,7 +103,11 @@ def test_a_planted_leak_is_found(place: str, monkeypatch: pytest.MonkeyPatch) ->
         if origin.template_name != place:
             return text
         leak = f'<i data-tool="{disguise.words["own tool"]}"></i>'
-        return text.replace("{% block main %}", leak + "{% block main %}", 1) if place == "base.html" else text + leak
+        return (
+            text.replace("{% block main %}", leak + "{% block main %}", 1)
+            if place == "base.html"
+            else text + leak
+        )
 
     monkeypatch.setattr(type(loader), "get_contents", planted)
     for cached in engine.template_loaders:
