@@ -48,28 +48,26 @@ def test_readers_meet_no_word_of_the_models_side(people: People, sample: Drawn) 
     assert MODELS_SIDE in body(people, "omar", sample["choices"])
 
 
-MODEL_SIDE_FIELDS = set(
-    [
-        "tool",
-        "tools",
-        "call_id",
-        "agent",
-        "provider",
-        "model",
-        "composition",
-        "path",
-        "name",
-        "session",
-        "aliases",
-        "skill",
-        "products",
-        "offender",
-        "classifier",
-        "run_name",
-        "child_run",
-        "missed",
-    ]
-)
+MODEL_SIDE_FIELDS = {
+    "tool",
+    "tools",
+    "call_id",
+    "agent",
+    "provider",
+    "model",
+    "composition",
+    "path",
+    "name",
+    "session",
+    "aliases",
+    "skill",
+    "products",
+    "offender",
+    "classifier",
+    "run_name",
+    "child_run",
+    "missed",
+}
 
 
 @pytest.mark.parametrize("page", [ReaderRunsPage, ReaderRunPage, NewRuns])
