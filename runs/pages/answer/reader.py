@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from runs.pages.addresses import run_href
 from runs.rules import kept, words, zones
 from runs.rules.vocabulary import Ending, IncompleteReason, Outcome, RosterReason, StopReason
 from runs.store import reads_answer as reads
@@ -61,7 +62,7 @@ def reader_answer(material: Material) -> ReaderAnswer:
     return ReaderAnswer(
         slug=answer.slug,
         title=_title(question.text),
-        run_href=reverse("run", args=[project.key, answer.run.slug]),
+        run_href=run_href(project.key, answer.run.slug),
         turn=_turn(answer),
         question=question,
         answer=_said(material, "answer", answer.answer_at),
