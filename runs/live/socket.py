@@ -24,10 +24,10 @@ import msgspec
 
 from runs.live.feeds import Feed, Feeds, Frame
 from runs.live.gate import Gate
-from runs.live.sources import AnswerSource, Source, Version
-from runs.pages.access import Audience
+from runs.live.sources import AnswerSource, RunSource, RunsSource, Source, Version
 from runs.rules import words
 from runs.rules.origins import origin_is_allowed
+from runs.store.people import OPERATOR, READER
 from runs.store.sittings import Seat, Sitting
 
 log = logging.getLogger("footprint.live")
@@ -240,13 +240,15 @@ class _Room:
     feeds: Feeds = field(default_factory=Feeds)
 
     def feed(self, seat: Seat, watch: Watch) -> Feed:
-        operates = Audience(seat.role).operates
-        key = (watch.page, seat.project.id, watch.slug, operates, seat.project.time_zone)
-        return self.feeds.feed(key, seat.project, lambda: _source(watch, operates))
+        role = READER if seat.role == READER else OPERATOR  # admins see of these pages what operators see
+        key = (watch.page, seat.project.id, watch.slug, role, seat.project.time_zone)
+        return self.feeds.feed(key, seat.project, lambda: _source(watch, role))
 
 
-def _source(watch: Watch, operates: bool) -> Source:
-    return AnswerSource(watch.slug, operates)
+def _source(watch: Watch, role: str) -> Source:
+    if watch.page == "runs":
+        return RunsSource(role)
+    return RunSource(watch.slug, role) if watch.page == "run" else AnswerSource(watch.slug, role)
 
 
 @contextlib.contextmanager

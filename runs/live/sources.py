@@ -7,8 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from runs.pages import run, runs
+from runs.pages.access import Audience, Visit
 from runs.pages.answer import parts as answer_parts
-from runs.pages.fragments import Fragment
+from runs.pages.fragments import Fragment, LiveTag
 from runs.store import reads_answer
 from runs.store.people import ProjectRow
 
@@ -55,9 +57,9 @@ class Source(Protocol):
 
 
 class AnswerSource:
-    def __init__(self, slug: str, operates: bool) -> None:
+    def __init__(self, slug: str, role: str) -> None:
         self.slug: str | None = slug
-        self._slug, self._operates = slug, operates
+        self._slug, self._operates = slug, Audience(role).operates
         self._drawn_at = 0.0
 
     def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
@@ -75,7 +77,7 @@ class AnswerSource:
         page, small = found
         tag = page.seen.live
         assert tag is not None  # a page asked for plainly always says what it shows
-        version = Version(tag.epoch, tag.version, tag.words)
+        version = _version(tag)
         rows: Sequence[tuple[int, Fragment]] = ()
         if since is not None and version.follows(since):
             rows = self.rows_since(project, since.position) or ()
@@ -87,3 +89,53 @@ class AnswerSource:
     def whole(self, project: ProjectRow, through: int) -> Sequence[Fragment] | None:
         found = answer_parts.read_whole(project, self._slug, self._operates, through)
         return None if found is None else found[1]
+
+
+class RunSource:
+    def __init__(self, slug: str, role: str) -> None:
+        self.slug: str | None = slug
+        self._slug, self._audience = slug, Audience(role)
+        self._drawn_at = 0.0
+
+    def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
+        now = time.monotonic()
+        draw = now - self._drawn_at >= TIMELINE_EVERY_S
+        found = run.read_parts(Visit(project, self._audience, None), self._slug, dear=draw)
+        if found is None:
+            return None
+        if draw:
+            self._drawn_at = now
+        page, parts = found
+        return Reading(_version(page.live), parts, (), page.ending.ended)
+
+    def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
+        return ()
+
+    def whole(self, project: ProjectRow, through: int) -> Sequence[Fragment] | None:
+        found = run.read_parts(Visit(project, self._audience, None), self._slug, dear=True)
+        return None if found is None else found[1]
+
+
+class RunsSource:
+    """The list: the rows that some page has in view, and whether there are newer runs."""
+
+    slug: str | None = None
+
+    def __init__(self, role: str) -> None:
+        self._audience = Audience(role)
+        self._watched: tuple[str, ...] = ()
+
+    def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
+        self._watched = tuple(watched)
+        tag, parts = runs.read_parts(Visit(project, self._audience, None), self._watched)
+        return Reading(_version(tag), parts, (), False)
+
+    def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
+        return ()
+
+    def whole(self, project: ProjectRow, through: int) -> Sequence[Fragment] | None:
+        return runs.read_parts(Visit(project, self._audience, None), self._watched)[1]
+
+
+def _version(tag: LiveTag) -> Version:
+    return Version(tag.epoch, tag.version, tag.words)

@@ -1,4 +1,5 @@
-"""A piece of a page with an id of its own: what a live page is sent, printed by the template part the page includes."""
+"""What a live page is made of: pieces with an id of their own, printed by the template parts the page includes, and the
+tag that says what the page shows."""
 
 from __future__ import annotations
 
@@ -16,6 +17,19 @@ class Fragment:
     id: str
     html: str
     container: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTag:
+    """What an open page says it shows, so that the live socket knows what it lacks."""
+
+    page: str
+    project: str
+    slug: str
+    epoch: int
+    version: int
+    words: int
+    following: bool
 
 
 def fragment(id: str, template: str, context: Mapping[str, Any], container: str = "") -> Fragment:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
@@ -11,6 +12,7 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 
 from runs.pages.access import Visit, project_page
+from runs.pages.fragments import Fragment, LiveTag, fragment
 from runs.pages.frame import show, show_part
 from runs.pages.lines import Record, first_line, span_ms
 from runs.pages.run_filters import (
@@ -75,6 +77,7 @@ class ReaderRunsPage:
     filtered: bool
     all_href: str
     paging: Paging
+    live: LiveTag
     for_operators: bool = False
 
 
@@ -86,6 +89,7 @@ class OperatorRunsPage:
     all_href: str
     paging: Paging
     connect_href: str  # admins only; else empty
+    live: LiveTag
     for_operators: bool = True
 
 
@@ -133,6 +137,7 @@ def build(visit: Visit, query: QueryDict) -> ReaderRunsPage | OperatorRunsPage:
             filtered,
             all_href,
             paging,
+            live_tag(visit),
         )
     connect = reverse("project", args=[visit.project.key]) + "connect/" if visit.audience.administers else ""
     return OperatorRunsPage(
@@ -142,7 +147,30 @@ def build(visit: Visit, query: QueryDict) -> ReaderRunsPage | OperatorRunsPage:
         all_href,
         paging,
         connect,
+        live_tag(visit),
     )
+
+
+def live_tag(visit: Visit) -> LiveTag:
+    """What the list says it shows: which run is the newest. Its rows are watched one by one."""
+    project = visit.project
+    newest = reads_runs.newest_position(project)
+    return LiveTag("runs", project.key, "", project.epoch, newest, project.words_version, True)
+
+
+def read_parts(visit: Visit, slugs: Collection[str]) -> tuple[LiveTag, list[Fragment]]:
+    """The rows of these runs as they stand now, and the mark that tells whether there are newer ones."""
+    tag = live_tag(visit)
+    parts = [fragment("runs-newest", "runs/parts/newest.html", {"position": tag.version})]
+    for line in reads_runs.lines_of(visit.project, slugs):
+        more = _operator_row(visit, line) if visit.audience.operates else None
+        context = {
+            "run": more.run if more else _row(visit, line),
+            "more": more,
+            "zone": visit.project.time_zone,
+        }
+        parts.append(fragment(f"run-{line.slug}", "runs/parts/row.html", context))
+    return tag, parts
 
 
 def _page(visit: Visit, wanted: RunFilter, query: QueryDict) -> tuple[tuple[RunLine, ...], Paging]:

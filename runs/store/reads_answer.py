@@ -129,6 +129,16 @@ def calls(
     return found[:limit], len(found) > limit
 
 
+def latest_calls(answer_id: int, count: int) -> list[ToolCall]:
+    """The last calls, oldest of them first."""
+    return list(ToolCall.objects.filter(answer_id=answer_id).order_by("-number")[:count])[::-1]
+
+
+def latest_choice_rows(answer_id: int, count: int) -> list[ChoiceRow]:
+    """The last tool-choice rows, oldest of them first."""
+    return list(ChoiceRow.objects.filter(answer_id=answer_id).order_by("-number")[:count])[::-1]
+
+
 def calls_changed(answer_id: int, since: int, limit: int) -> tuple[list[ToolCall], bool]:
     """The calls whose version is after `since`, in order, and whether there are more than `limit`."""
     rows = ToolCall.objects.filter(answer_id=answer_id, version__gt=since).order_by("number")

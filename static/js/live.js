@@ -82,6 +82,9 @@
     say(message.finished ? "finished" : "live");
     if (message.says && !message.finished) note(message.says);
     if (changed.length) { tell(changed); look(); }
+    if (window.htmx && changed.some(function (part) { return part.id === "runs-newest"; })) {
+      window.htmx.trigger(document.body, "runs-changed"); // asks for the line that announces newer runs
+    }
     document.body.dispatchEvent(new CustomEvent("footprint:shown", { detail: { parts: changed.map(function (p) { return p.id; }) } }));
   }
 

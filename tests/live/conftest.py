@@ -74,7 +74,9 @@ async def record(transactional_db: None) -> AsyncIterator[Record]:
         stream = models.Stream.objects.create(project=people.northwind, name="live-zz", instance="l")
         pen = Pen(people.northwind, stream)
         pen.position, pen.number = people.northwind.position, people.northwind.row_number
-        models.Answer.objects.update(version=pen.position)  # as the fold has it: no row is newer than its answer
+        models.Answer.objects.update(
+            version=pen.position
+        )  # as the fold has it: no row is newer than its answer
         return Record(people, drawn, pen)
 
     yield await sync_to_async(write)()

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from runs.pages.addresses import run_href
+from runs.pages.fragments import LiveTag
 from runs.rules import kept, words, zones
 from runs.rules.vocabulary import Ending, IncompleteReason, Outcome, RosterReason, StopReason
 from runs.store import reads_answer as reads
@@ -17,7 +18,7 @@ from runs.store.people import ProjectRow
 from runs.store.words import Words
 
 from .choices import effects
-from .shapes import CallList, Grounds, LiveTag, NotKnown, ReaderAnswer, Said, SeenBlock, SeenCall
+from .shapes import CallList, Grounds, NotKnown, ReaderAnswer, Said, SeenBlock, SeenCall
 
 One = TypeVar("One")
 
@@ -97,8 +98,6 @@ def reader_answer(material: Material) -> ReaderAnswer:
             epoch=answer.epoch,
             version=answer.version,
             words=material.words.version,
-            through=through,
-            whole=listing.whole,
             following=not ending.ended,
         )
         if asked == Asked()
