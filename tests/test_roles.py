@@ -132,9 +132,7 @@ def test_djangos_admin_is_closed_to_people_without_the_role(role: str, people: P
 
 def _without_its_own(response) -> str:
     """The page without what differs from one request to the next: its address and the forms' token."""
-    return re.sub(
-        r'\b[A-Za-z0-9]{64}\b|name="next" value="[^"]*"', "", response.content.decode()
-    )
+    return re.sub(r'\b[A-Za-z0-9]{64}\b|name="next" value="[^"]*"', "", response.content.decode())
 
 
 def _is(expected: int | str, response, url: str) -> None:
