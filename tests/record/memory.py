@@ -149,4 +149,3 @@ RECEIPTS = frozenset(["opened_ms", "last_ms", "ended_ms", "closed_ms", "received
 REFERENCES = frozenset(
     ["run_id", "answer_id", "current_run", "leg_of", "previous", "retry_of", "spawn_id", "roster"]
 )
-
