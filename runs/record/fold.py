@@ -363,7 +363,15 @@ def _args_invalid(book: Book, run: RunRow, entry: EventEntry) -> None:
 
 
 def _fatal(book: Book, run: RunRow, entry: EventEntry) -> None:
-    """At the root a thrown error ends every open turn of its run; under a step, that step's."""
+    """At the root a thrown error ends every open turn of its run; under a step, that step's.
+
+    An agent that failed has had a turn: where none was seen (its start is missing and nothing else came before the
+    error) it opens here. What failed without naming an agent is a bare model call, which has none.
+    """
+    if run.agent and not run.finished and not book.answers_of_run.get(run.id):
+        run.begun = "unseen"
+        open_answer(book, run, entry, entry.path, Reason.NOT_OBSERVED)
+        apply_waiting(book, run, entry)
     for answer in list(book.answers_of_run.get(run.id, ())):
         if answer.current_run == run.id and (not entry.path or covers(answer.path, entry.path)):
             end_answer(book, answer, Ending.FAILED, entry)

@@ -5,9 +5,9 @@ reordered one event, and the sender said `bye`. *Before numbering* (in the agent
 swapped one event, and the stream that the sender then numbers has no hole. That one is "as recorded" or "as sent": the
 shipped senders leave out what is not kept before they number, so that other events are neighbours.
 
-The verdict compares what the record tells with what it tells undisturbed. *What an answer tells* is: run, path, ordinal,
-legs, ending and stop reason, the calls in order (tool, id, outcome), how many were asked for and never sent, the reasons
-why it is incomplete, the texts of question and answer, the token totals, and that the text delivered was replaced.
+The verdict compares what the record tells with what it tells undisturbed. *What an answer tells*: run, path, ordinal,
+legs, ending and stop reason, the calls in order (tool, id, outcome), how many were asked for and never sent, the
+reasons why it is incomplete, the texts of question and answer, the token totals, and whether the text was replaced.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ GROUPS: dict[str, list[str]] = {
         "fatal_provider_error.jsonl",
         "process_dies_mid_tool.jsonl",
         "example_strict_output_reliability.jsonl",
+        "example_tool_discovery_failure.jsonl",
     ],
     "several agents or runs": [
         "interleaved_two_runs.jsonl",

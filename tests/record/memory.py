@@ -135,7 +135,7 @@ def _plain(table: type[Row], values: tuple[Any, ...], streams: dict[int, str]) -
             value = streams[value]
         elif field.name == "last_runs":
             value = {agent: _number(row_id) for agent, row_id in msgspec.json.decode(value).items()}
-        elif field.name == "id" or isinstance(value, int) and value >> ID_BITS and field.name in REFERENCES:
+        elif field.name == "id" or (isinstance(value, int) and value >> ID_BITS and field.name in REFERENCES):
             value = _number(value)
         plain.append(f"{field.name}={value!r}")
     return tuple(plain)
