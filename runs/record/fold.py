@@ -195,7 +195,6 @@ def _turn_start(book: Book, run: RunRow, entry: EventEntry) -> None:
     if run.finished:
         reasons.append(Reason.UNMATCHED)
     answer = open_answer(book, run, entry, entry.path, *reasons)
-    answer.late = run.finished
     answer.question_at = entry.position
     run.begun = "turn"
     book.changed(answer, entry.position, entry.received_ms)
