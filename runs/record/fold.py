@@ -55,6 +55,7 @@ from runs.rules.kept import (
     ToolStart,
     TurnEnd,
 )
+from runs.rules.kept_kinds import MAX_INT
 from runs.rules.vocabulary import Ending
 from runs.store.book import NOT_ENDED, NOTHING_YET, Book, join_words
 from runs.store.rows import AnswerRow, RunRow
@@ -214,7 +215,7 @@ def _llm_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | Non
         if told.tool_call_count and last_at(book, run, entry.path) is not None:
             unmatched(book, run, entry)
         return
-    answer.requested += told.tool_call_count
+    answer.requested = min(answer.requested + told.tool_call_count, MAX_INT)
     if answer.open_llm:
         answer.open_llm -= 1
     else:

@@ -19,6 +19,7 @@ _quiet = logging.getLogger("footprint.sender.socket")
 _quiet.setLevel(logging.WARNING)
 
 PATIENCE: Final = 30.0  # seconds without a word that the server owes us; then the connection is given up
+LAST_WORDS: Final = 1.0
 ABNORMAL: Final = 1006
 
 
@@ -69,8 +70,10 @@ class Pump:
         if self._hurry.is_set():  # whoever closes waits: one try at once, the further ones with their pauses
             await asyncio.sleep(seconds)
             return
+        # Not wait_for: on Python 3.11 it swallows a cancellation that comes together with the event.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._hurry.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
 
     async def _connection(self) -> Verdict:
         """One connection from its opening to its end, however it ends."""
@@ -112,6 +115,8 @@ class Pump:
         directions = [asyncio.create_task(self._listen(socket)), asyncio.create_task(self._send(socket))]
         try:
             done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+            if directions[0] not in done:  # sending found it closed: hear the server's last words
+                await asyncio.wait(directions[:1], timeout=LAST_WORDS)
             for direction in done:
                 direction.result()
         finally:
@@ -137,7 +142,8 @@ class Pump:
     async def _listen(self, socket: ClientConnection) -> None:
         while True:
             try:
-                text = await asyncio.wait_for(socket.recv(), self._patience / 4)
+                async with asyncio.timeout(self._patience / 4):
+                    text = await socket.recv()
             except TimeoutError:
                 with self._emitter.held() as core:
                     if core.expects_word and self._loop.time() - self._heard > self._patience:
@@ -149,7 +155,7 @@ class Pump:
                 leave = core.must_reconnect
                 welcomed = core.welcomed
             if refusal is not None:
-                log.warning("The server did not keep event %s.", refusal.seq)
+                self._emitter.tell_refusal("The server did not keep event %s.", refusal.seq)
             if leave:
                 return
             if welcomed and self._emitter.state == "connecting":

@@ -10,7 +10,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from runs.intake.numbering import Item, Missing
-from runs.rules.kept import PREFIX, WORDS, Dropped, Kept, Refused, keep_object, table
+from runs.rules.kept import Dropped, Kept, Refused, keep_object, table
+from runs.rules.kept_kinds import WORDS
+from runs.rules.kept_reading import PREFIX
 from tests.record.memory import MemoryRecord
 
 RUNS = ["run-1", "run-2", "run-3"]
