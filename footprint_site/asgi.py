@@ -30,8 +30,9 @@ async def _nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 nothing_here: Any = _nothing_here  # Django's types know views only
+ingest: Any = IngestSocket.as_asgi()
 sockets: list[URLPattern] = [
-    path("ws/ingest/", IngestSocket.as_asgi()),
+    path("ws/ingest/", ingest),
     # path("ws/live/", AuthMiddlewareStack(LiveSocket.as_asgi())),
     re_path("", nothing_here),
 ]

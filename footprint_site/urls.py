@@ -1,9 +1,9 @@
-"""Every address of the site."""
+"""Every address of the site. A page's own addresses stand at the end of its file, as `urlpatterns`."""
 
 from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.templatetags.static import static
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 
 urlpatterns = [
@@ -12,4 +12,15 @@ urlpatterns = [
     # For pages that name no icon of their own, as Django's admin: browsers ask for it by themselves.
     path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
     path("admin/", admin.site.urls),
+    path("", include("runs.pages.home")),
+    # Inside a project: what everybody reads.
+    path("p/<str:key>/", include("runs.pages.runs")),
+    # An answer and what belongs to it.
+    path("p/<str:key>/", include("runs.pages.answer")),
+    # What operators look after.
+    path("p/<str:key>/tools/", include("runs.pages.tools")),
+    path("p/<str:key>/rosters/", include("runs.pages.rosters")),
+    # What admins look after.
+    path("p/<str:key>/connect/", include("runs.pages.connect")),
+    path("p/<str:key>/", include("runs.pages.settings")),
 ]

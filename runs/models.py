@@ -8,7 +8,7 @@ Three kinds live here:
   time, and remade by `manage.py rebuild`. Never edited by hand.
 
 Ids of kept events, notes and record rows are not drawn by the database: they are `project.id << 40 | n`, `n` from a
-counter on the project's row that is only touched under the project's lock (docs/decisions/003-positions-and-ids.md).
+counter on the project's row that is only touched under the project's lock (docs/decisions/004-positions-and-ids.md).
 Received times are UTC milliseconds (`*_ms`), on the server's clock; `*_clock_ms` are the sender's.
 """
 

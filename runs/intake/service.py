@@ -1,4 +1,7 @@
-"""The process's one writer and its sweeper. `footprint_site` starts them with the server; a socket starts what it finds missing."""
+"""The process's one writer and its sweeper.
+
+`footprint_site` starts them with the server; a socket starts what it finds missing.
+"""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class IngestSocket:
         message = await self._receive()
         if message["type"] == "websocket.disconnect":
             raise _Left
-        text = message.get("text")
+        text: str | None = message.get("text")
         if text is None:
             raise _Closed(frames.NOT_TEXT, "expected text frames, got a binary one")
         limit = self._limits["frame_bytes"]

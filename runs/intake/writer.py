@@ -48,7 +48,7 @@ class _Call:
 
 
 class Writer:
-    """Started once a process. `submit` and `call` may be used from any thread; `on_changed` is called on the writer's."""
+    """One a process. `submit` and `call` may be used from any thread; `on_changed` is called on the writer's."""
 
     def __init__(self, on_changed: Callable[[Changed], None]) -> None:
         self._on_changed = on_changed
@@ -61,7 +61,7 @@ class Writer:
         self._thread.start()
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Settle what waits, then end. What cannot be settled in time was never acknowledged: senders bring it again."""
+        """Settle what waits, then end. What cannot be settled in time was never acknowledged and comes again."""
         self._jobs.put(None)
         self._thread.join(timeout)
         self._stopping.set()
@@ -155,6 +155,7 @@ class Writer:
 
     def _halved(self, batch: Batch) -> list[Settled]:
         try:
+            settled: list[Settled]
             [(settled, changed)] = self._patiently(lambda: [settle_project(batch.project_id, [batch])])
         except _GivenUp:
             return []

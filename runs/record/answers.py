@@ -92,7 +92,7 @@ def end_answer(book: Book, answer: AnswerRow, ending: Ending, entry: Entry) -> N
 
 
 def count_undispatched(answer: AnswerRow) -> None:
-    """Calls that replies asked for and that never began; read at every ending and at a resume, the last value stands."""
+    """Calls that replies asked for and that never began. Read at every ending and resume; the last value stands."""
     waiting = answer.requested - answer.started
     answer.undispatched = max(0, waiting)
     if waiting < 0:

@@ -1,7 +1,7 @@
 """The calls of an answer: opened by a start, closed by an end, decided in between.
 
-A call id is a label, not an identity: an end closes the oldest open (or paused) call with its run (or an earlier leg's),
-path and id. A call whose end came without a start is a row without a name until its start is seen.
+A call id is a label, not an identity: an end closes the oldest open (or paused) call with its run (or an earlier
+leg's), path and id. A call whose end came without a start is a row without a name until its start is seen.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The fold: one kept event or note into the book. Pure and total: no clock, no database, no event it cannot take.
 
-`fold(book, entry)` is the whole of it. What an entry needs to find must be in the book (`store/load.py` reads it from the
-entries of a batch before they are folded); what it changed is in `book.touched`. The same entries in the same order
+`fold(book, entry)` is the whole of it. What an entry needs to find must be in the book (`store/load.py` opens it for
+the entries of a batch before they are folded); what it changed is in `book.touched`. The same entries in the same order
 give the same rows, whatever the batches: `manage.py rebuild` is this function over everything on record.
 
 Endings and reasons are never guessed. The rules are those of docs/wire.md, "From events to the record".

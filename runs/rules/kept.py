@@ -114,10 +114,23 @@ WORDS: Final[dict[str, frozenset[str]]] = {
         ]
     ),
     "stop_reason": frozenset(
-        ["stop", "tool_use", "end_turn", "max_tokens", "length", "stop_sequence", "tool_calls", "content_filter", "refusal", "error"]
+        [
+            "stop",
+            "tool_use",
+            "end_turn",
+            "max_tokens",
+            "length",
+            "stop_sequence",
+            "tool_calls",
+            "content_filter",
+            "refusal",
+            "error",
+        ]
     ),
     "result": frozenset(["allow", "deny", "halt", "gate_open"]),
-    "capability": frozenset(["tool_call", "skill_read", "memory_read", "memory_write", "external_net", "user_data"]),
+    "capability": frozenset(
+        ["tool_call", "skill_read", "memory_read", "memory_write", "external_net", "user_data"]
+    ),
     "moment": frozenset(["input", "window", "before-tool", "after-tool", "output"]),
     "outcome": frozenset(["allow", "deny", "ask", "ok", "error", "not-run"]),
     "kind": frozenset(
@@ -568,7 +581,35 @@ KEPT: Final[dict[str, type[_Fields]]] = {
 
 # The framework's other domains: dropped by the list, and not counted as unknown types.
 DROPPED_DOMAINS: Final = frozenset(
-    ["agent", "stream", "context", "memory", "embedding", "cost", "artifacts", "tools", "skill", "permission", "validation", "middleware", "checkin", "credential", "pause", "integrity", "error", "reliability", "resilience", "fallback", "composition", "eval", "risk", "findings", "ontology", "answer", "tool_choice"]
+    [
+        "agent",
+        "stream",
+        "context",
+        "memory",
+        "embedding",
+        "cost",
+        "artifacts",
+        "tools",
+        "skill",
+        "permission",
+        "validation",
+        "middleware",
+        "checkin",
+        "credential",
+        "pause",
+        "integrity",
+        "error",
+        "reliability",
+        "resilience",
+        "fallback",
+        "composition",
+        "eval",
+        "risk",
+        "findings",
+        "ontology",
+        "answer",
+        "tool_choice",
+    ]
 )
 
 # Which text of which event is what kind of said text (see product words: question, answer, classifier message).

@@ -278,6 +278,16 @@ def text_not_kept() -> str:
     return "This project does not keep what was asked and answered."
 
 
+def text_forgotten() -> str:
+    """In the place of a text that was said and is not on record, in a project that keeps texts."""
+    return "This text is not on record: it has been forgotten, or was never kept."
+
+
+def question_not_recorded() -> str:
+    """In the place of a question that was never seen."""
+    return "What was asked is not recorded."
+
+
 def text_cut(kept_kib: int) -> str:
     """After a text that was longer than what is kept of one."""
     return f"The text went on. Its first {kept_kib} KiB are kept."

@@ -45,10 +45,11 @@ from runs.models import (
     Violation,
     Waiting,
 )
+from runs.rules.kept import EventMeta, decode_body, encode_body
 
 DELETED = "deleted"  # the note's kind
 # Events that speak of the app, not of the run they came in.
-DECLARATIONS = ("agentfootprint.footprint.tools.declared", "agentfootprint.footprint.delegation.declared")
+DECLARATIONS = ("footprint.tools.declared", "footprint.delegation.declared")
 T = TypeVar("T")
 CHUNK = 400  # pairs and ids in one statement: every database takes that many
 
@@ -140,18 +141,17 @@ def _forget_what_came_in(project: Project, names: set[tuple[int, str]]) -> None:
         positions = events.annotate(at=F("pk") - (project.pk << ID_BITS)).values("at")
         Text.objects.filter(project=project, position__in=positions).delete()
         for event in events.filter(type__in=DECLARATIONS):
-            event.run, event.body = "", _without_run(event.body)
+            event.run, event.body = "", _without_run(event)
             event.save(update_fields=["run", "body"])
         events.delete()
         Note.objects.filter(_named(some, "run"), project=project).delete()
 
 
-def _without_run(body: str) -> str:
-    """A declaration's body without the ids of the run that carried it."""
-    kept = json.loads(body)
-    for name in ("runId", "sessionId", "principal", "tenant", "traceId"):
-        kept.get("meta", {}).pop(name, None)
-    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+def _without_run(event: KeptEvent) -> str:
+    """A declaration's body without what its `meta` says of the run that carried it."""
+    kept = decode_body(event.type, event.body)
+    kept.meta = EventMeta(wall_clock_ms=kept.meta.wall_clock_ms)
+    return encode_body(kept).decode()
 
 
 def _pass_over(project: Project, gone: list[Run]) -> None:

@@ -37,3 +37,7 @@ def arrived_since(project_id: int, epoch: int, position: int, token_id: int) -> 
             project_id=project_id, pk=token_id, last_used_at__isnull=False
         ).exists(),
     )
+
+
+def is_run(project_id: int, epoch: int, slug: str) -> bool:
+    return Run.objects.filter(project_id=project_id, epoch=epoch, slug=slug).exists()

@@ -2,7 +2,7 @@
 
 `record/fold.py` works on these and never sees a model; `store/book.py` loads and saves them. That the columns and
 the model's fields agree is a test (tests/store/test_rows.py). Ids are drawn from the project's own counter, see
-docs/decisions/003-positions-and-ids.md. Reasons and skips are comma-separated sorted words of `rules.vocabulary`.
+docs/decisions/004-positions-and-ids.md. Reasons and skips are comma-separated sorted words of `rules.vocabulary`.
 """
 
 from __future__ import annotations

@@ -42,13 +42,16 @@ class Told:
         fill(m.Roster, project=self.project, epoch=epoch, stream=self.stream, run=run, tool="delegate")
         fill(m.Waiting, project=self.project, epoch=epoch, stream=self.stream, kind="pause", run=name)
         if epoch == 1:
-            self.event(name, "agentfootprint.agent.turn_start", said="question")
-            self.event(name, "agentfootprint.footprint.tools.declared")
+            self.event(name, "agent.turn_start", said="question")
+            self.event(name, "footprint.tools.declared")
             fill(m.Note, project=self.project, stream=self.stream, kind="silent", run=name)
         return run, answer
 
     def event(self, run, type_, said=None):
-        body = json.dumps({"meta": {"runId": run, "wallClockMs": 1}, "payload": {}})
+        clock = 1_700_000_000_000
+        body = json.dumps(
+            {"m": {"runId": run, "sessionId": "s", "wallClockMs": clock}, "p": {"tools": [{"name": "t"}]}}
+        )
         event = fill(m.KeptEvent, project=self.project, stream=self.stream, type=type_, run=run, body=body)
         if said:
             position = event.pk - (self.project.pk << m.ID_BITS)
@@ -99,7 +102,10 @@ def test_what_the_app_declared_stays_without_the_run():
     event = m.KeptEvent.objects.get()
     assert event.type.endswith("tools.declared")
     assert event.run == ""
-    assert json.loads(event.body) == {"meta": {"wallClockMs": 1}, "payload": {}}
+    assert json.loads(event.body) == {
+        "m": {"wallClockMs": 1_700_000_000_000},
+        "p": {"tools": [{"name": "t"}]},
+    }
     assert m.Roster.objects.get().run is None
     assert m.Violation.objects.get().reason == "shape"
 

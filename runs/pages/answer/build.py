@@ -1,0 +1,103 @@
+"""From an address to a page: reads the rows once, in a constant number of queries, and builds for one audience.
+
+Plain pages, fragments and live pages all come through here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from runs.store import reads_answer as reads
+from runs.store.people import ProjectRow
+from runs.store.words import Words, read_words
+
+from .operator import MODEL_CALLS_DRAWN, Behind, event_list, operator_answer
+from .reader import Asked, Material, reader_answer
+from .shapes import EventList, OperatorAnswer, ReaderAnswer
+
+__all__ = ["Asked", "EventsPage", "Page", "build", "events_of", "gather"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the templates get: the reader's page always, what lies behind it for operators only."""
+
+    seen: ReaderAnswer
+    behind: OperatorAnswer | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventsPage:
+    """The events of an answer as kept, for operators."""
+
+    title: str
+    answer_href: str
+    events: EventList
+    first: bool
+
+
+def build(
+    project: ProjectRow, slug: str, operates: bool, asked: Asked | None = None, after: int = 0
+) -> Page | None:
+    """The page of one audience; None when there is no such answer. `after`: the calls after this place."""
+    material = gather(project, slug, asked or Asked(), after)
+    if material is None:
+        return None
+    if not operates:
+        return Page(reader_answer(material), None)
+    behind = operator_answer(material, behind_of(material))
+    return Page(behind.seen, behind)
+
+
+def gather(
+    project: ProjectRow, slug: str, asked: Asked, after: int = 0, said: Words | None = None
+) -> Material | None:
+    answer = reads.find_answer(project.id, slug)
+    if answer is None:
+        return None
+    at = (answer.answer_at or answer.version) if asked.words_then else None
+    calls, more = reads.calls(answer.id, after=after, only=asked.only)
+    return Material(
+        project=project,
+        answer=answer,
+        words=said or read_words(project.id, answer.epoch, at),
+        said=reads.said(answer),
+        groups=reads.call_groups(answer.id),
+        calls=calls,
+        more_calls=more,
+        choices=reads.choice_rows(answer.id),
+        violations=reads.violation_counts(answer.id),
+        asked=asked,
+    )
+
+
+def behind_of(material: Material) -> Behind:
+    answer = material.answer
+    legs = reads.legs(answer.id)
+    spawns = reads.spawns(answer.id)
+    return Behind(
+        legs=legs,
+        messages=reads.classifier_messages(answer.project_id, material.choices),
+        spawns=spawns,
+        rosters=reads.rosters(spawns),
+        children=reads.child_runs(answer.project_id, answer.epoch, spawns),
+        violations=reads.violations(answer.id),
+        host=reads.host_check(answer, legs),
+        model_events=reads.model_calls(answer, legs, MODEL_CALLS_DRAWN),
+    )
+
+
+def events_of(project: ProjectRow, slug: str, after: int) -> EventsPage | None:
+    """The events as kept after a position; None when there is no such answer."""
+    answer = reads.find_answer(project.id, slug)
+    if answer is None:
+        return None
+    rows, more = reads.events(answer, reads.legs(answer.id), after)
+    return EventsPage(
+        title="Events as kept",
+        answer_href=reverse("answer", args=[project.key, slug]),
+        events=event_list(project.key, slug, rows, more),
+        first=after == 0,
+    )

@@ -1,0 +1,261 @@
+"""The list of runs: newest first, narrowed by what stands in the address, paged by position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import path, reverse
+
+from runs.pages.access import Visit, project_page
+from runs.pages.frame import show, show_part
+from runs.pages.run_filters import (
+    OperatorFilters,
+    ReaderFilters,
+    operator_filters,
+    read_filter,
+    reader_filters,
+    settled,
+)
+from runs.rules.vocabulary import Ending, NarrowSkip
+from runs.store import reads_runs
+from runs.store.reads_runs import RunFilter, RunLine
+
+PAGE_SIZE: Final = 25
+MOST_ANNOUNCED: Final = 99
+TITLE_CHARS: Final = 160
+
+
+class Record(StrEnum):
+    """What a run's answers say about their lists of calls, taken together."""
+
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+    NOT_FINAL = "not final"
+    NONE = "no answer"
+
+    @property
+    def lacks(self) -> bool:
+        return self is Record.INCOMPLETE
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run of the list, for every reader."""
+
+    slug: str
+    href: str
+    title: str  # the first line of the question, as it was said; empty where there is none
+    asked: bool  # a question is on record; without a title, its text was not kept
+    ending: Ending
+    answers: int
+    worked: int
+    failed: int
+    never_ran: int
+    still_open: int
+    record: Record
+    retry: bool
+    opened_ms: int
+    duration_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRunRow:
+    run: RunRow
+    agent: str
+    missed: int
+    violations: int
+    skipped: tuple[NarrowSkip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Where the list goes on. `new_href` is asked for runs that came since; empty on the older pages."""
+
+    newest_href: str
+    newer_href: str
+    older_href: str
+    new_href: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRunsPage:
+    rows: tuple[RunRow, ...]
+    filters: ReaderFilters
+    filtered: bool
+    all_href: str
+    paging: Paging
+    for_operators: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRunsPage:
+    rows: tuple[OperatorRunRow, ...]
+    filters: OperatorFilters
+    filtered: bool
+    all_href: str
+    paging: Paging
+    connect_href: str  # admins only; else empty
+    for_operators: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NewRuns:
+    """How many runs came since the page was made; `more`: at least that many."""
+
+    count: int
+    more: bool
+    shown: int  # what the page sends back: a line that would say the same is not sent again
+    href: str
+
+
+@project_page
+def project(request: HttpRequest, visit: Visit) -> HttpResponse:
+    return redirect("runs", key=visit.project.key)
+
+
+@project_page
+def runs(request: HttpRequest, visit: Visit) -> HttpResponse:
+    return show(request, visit, "runs/runs.html", build(visit, request.GET), here="runs")
+
+
+@project_page
+def new_runs(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """The line that announces newer runs; 204 while it would say what the page already says."""
+    wanted = read_filter(request.GET, visit)
+    since = read_cursor(request.GET.get("after", ""))
+    count = reads_runs.count_after(visit.project, wanted, since or 0, MOST_ANNOUNCED + 1)
+    if str(count) == request.GET.get("shown", "0"):
+        return HttpResponse(status=204)
+    page = NewRuns(min(count, MOST_ANNOUNCED), count > MOST_ANNOUNCED, count, _href(visit, wanted))
+    return show_part(request, visit, "runs/parts/new.html", page)
+
+
+def build(visit: Visit, query: QueryDict) -> ReaderRunsPage | OperatorRunsPage:
+    wanted = read_filter(query, visit)
+    lines, paging = _page(visit, wanted, query)
+    filtered = wanted != RunFilter()
+    all_href = reverse("runs", args=[visit.project.key])
+    if not visit.audience.operates:
+        return ReaderRunsPage(
+            tuple(_row(visit, line) for line in lines),
+            reader_filters(wanted, visit),
+            filtered,
+            all_href,
+            paging,
+        )
+    connect = reverse("project", args=[visit.project.key]) + "connect/" if visit.audience.administers else ""
+    return OperatorRunsPage(
+        tuple(_operator_row(visit, line) for line in lines),
+        operator_filters(wanted, visit, reads_runs.tools_seen(visit.project)),
+        filtered,
+        all_href,
+        paging,
+        connect,
+    )
+
+
+def _page(visit: Visit, wanted: RunFilter, query: QueryDict) -> tuple[tuple[RunLine, ...], Paging]:
+    """The lines and where they go on. One line more than shown is read: it tells whether there are more."""
+    before, after = read_cursor(query.get("before", "")), read_cursor(query.get("after", ""))
+    top = before is None
+    if before is None and after is not None:
+        lines = reads_runs.page_after(visit.project, wanted, after, PAGE_SIZE + 1)
+        top, lines = len(lines) <= PAGE_SIZE, lines[-PAGE_SIZE:]
+        # A page that reaches the newest is filled up from the top, so that it is as long as the others.
+        if top:
+            lines = reads_runs.page_before(visit.project, wanted, None, PAGE_SIZE + 1)
+        older = True if not top else len(lines) > PAGE_SIZE
+    else:
+        lines = reads_runs.page_before(visit.project, wanted, before, PAGE_SIZE + 1)
+        older = len(lines) > PAGE_SIZE
+    lines = lines[:PAGE_SIZE]
+    newest = lines[0].position if lines else 0
+    return lines, Paging(
+        newest_href="" if top else _href(visit, wanted),
+        newer_href="" if top or not lines else _href(visit, wanted, after=cursor(newest)),
+        older_href=_href(visit, wanted, before=cursor(lines[-1].position)) if older and lines else "",
+        new_href=_href(visit, wanted, "runs-new", after=cursor(newest)) if top else "",
+    )
+
+
+def _href(visit: Visit, wanted: RunFilter, name: str = "runs", **cursors: str) -> str:
+    pairs = {**settled(wanted, visit.project.time_zone), **cursors}
+    address = reverse(name, args=[visit.project.key])
+    return f"{address}?{urlencode(pairs)}" if pairs else address
+
+
+def cursor(position: int) -> str:
+    return f"{position:x}"
+
+
+def read_cursor(text: str) -> int | None:
+    """The position of a cursor; None for what is no cursor, which then says nothing."""
+    try:
+        return int(text, 16) if text.isalnum() and len(text) <= 15 else None
+    except ValueError:
+        return None
+
+
+def _row(visit: Visit, line: RunLine) -> RunRow:
+    ending = Ending.known(line.ending) or Ending.UNKNOWN
+    if line.answers == 0 and line.finished:
+        ending = Ending.UNKNOWN  # a bare model call: no turn, so no word on how one ended
+    return RunRow(
+        slug=line.slug,
+        href=reverse("run", args=[visit.project.key, line.slug]),
+        title=first_line(line.question),
+        asked=line.asked,
+        ending=ending,
+        answers=line.answers,
+        worked=line.worked,
+        failed=line.failed,
+        never_ran=line.never_ran,
+        still_open=line.still_open,
+        record=_record(line),
+        retry=line.retry,
+        opened_ms=line.opened_ms,
+        duration_ms=span_ms(line.opened_clock_ms, line.last_clock_ms),
+    )
+
+
+def _operator_row(visit: Visit, line: RunLine) -> OperatorRunRow:
+    reasons = (NarrowSkip.known(word) for word in line.skipped.split(","))
+    return OperatorRunRow(
+        run=_row(visit, line),
+        agent=line.agent,
+        missed=line.missed,
+        violations=line.violations,
+        skipped=tuple(reason for reason in reasons if reason is not None),
+    )
+
+
+def _record(line: RunLine) -> Record:
+    """Complete is said only when every answer's ledger is."""
+    if line.incomplete:
+        return Record.INCOMPLETE
+    if not line.answers:
+        return Record.NONE
+    return Record.COMPLETE if line.complete == line.answers else Record.NOT_FINAL
+
+
+def first_line(text: str | None) -> str:
+    """The first line with words in it, cut to what a row can hold."""
+    line = next((line.strip() for line in (text or "").splitlines() if line.strip()), "")
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
+
+
+def span_ms(opened_clock_ms: int | None, last_clock_ms: int | None) -> int | None:
+    """From first to last word on the sender's clock; None where a side is missing."""
+    return None if opened_clock_ms is None or last_clock_ms is None else last_clock_ms - opened_clock_ms
+
+
+urlpatterns = [
+    path("", project, name="project"),
+    path("runs/", runs, name="runs"),
+    path("runs/new/", new_runs, name="runs-new"),
+]

@@ -1,0 +1,172 @@
+"""Reads for the list of runs: one page of it by position, and how many came after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import Substr
+
+from runs.models import Answer, Run, SeenName, Text, ToolCall
+from runs.store.people import ProjectRow
+
+LINE_CHARS: Final = 400
+"""Of a question, as much is read for a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """What a list is narrowed to; what is empty does not narrow. All parts combine. Times are UTC milliseconds."""
+
+    ending: str = ""
+    failed: bool = False
+    incomplete: bool = False
+    session: str = ""  # the keyed hash
+    since_ms: int | None = None
+    until_ms: int | None = None
+    missed: bool = False
+    skipped: str = ""
+    violation: bool = False
+    tool: str = ""  # registered name
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run as a list needs it. `position` orders the list, newest first, and never changes."""
+
+    id: int
+    slug: str
+    position: int
+    ending: str
+    finished: bool
+    answers: int
+    incomplete: int
+    late: int
+    gap: bool
+    retry: bool
+    session_slug: str
+    opened_ms: int
+    last_ms: int
+    opened_clock_ms: int | None
+    last_clock_ms: int | None
+    agent: str
+    missed: int
+    violations: int
+    skipped: str
+    complete: int  # answers whose ledger is complete
+    worked: int
+    failed: int
+    never_ran: int
+    still_open: int
+    asked: bool  # a question is on record, whether its text was kept or not
+    question: str | None  # the beginning of its text
+
+
+_COLUMNS: Final = (
+    "id", "slug", "first_position", "ending", "finished", "answers", "incomplete", "late", "gap", "retry_of",
+    "session_slug", "opened_ms", "last_ms", "opened_clock_ms", "last_clock_ms", "agent", "missed", "violations",
+    "skipped",
+)  # fmt: skip
+
+
+def page_before(
+    project: ProjectRow, wanted: RunFilter, position: int | None, size: int
+) -> tuple[RunLine, ...]:
+    """At most `size` runs older than `position` (None: the newest), newest first."""
+    runs = _runs(project, wanted)
+    if position is not None:
+        runs = runs.filter(first_position__lt=position)
+    return _lines(project, runs.order_by("-first_position").values_list(*_COLUMNS)[:size])
+
+
+def page_after(project: ProjectRow, wanted: RunFilter, position: int, size: int) -> tuple[RunLine, ...]:
+    """At most `size` runs newer than `position`, those next to it, newest first."""
+    runs = _runs(project, wanted).filter(first_position__gt=position)
+    return _lines(project, list(runs.order_by("first_position").values_list(*_COLUMNS)[:size])[::-1])
+
+
+def count_after(project: ProjectRow, wanted: RunFilter, position: int, most: int) -> int:
+    """How many runs are newer than `position`, counted up to `most`."""
+    return _runs(project, wanted).filter(first_position__gt=position).order_by()[:most].count()
+
+
+def tools_seen(project: ProjectRow, most: int = 500) -> tuple[str, ...]:
+    """The registered names of the project's tools, for operators' filters."""
+    seen = SeenName.objects.filter(project_id=project.id, epoch=project.epoch, tool=True)
+    return tuple(seen.order_by("name").values_list("name", flat=True)[:most])
+
+
+def _runs(project: ProjectRow, wanted: RunFilter) -> QuerySet[Run]:
+    runs = Run.objects.filter(project_id=project.id, epoch=project.epoch, leg_of=None)
+    if wanted.ending:
+        runs = runs.filter(ending=wanted.ending)
+    if wanted.failed:
+        runs = runs.filter(failed_calls__gt=0)
+    if wanted.incomplete:
+        runs = runs.filter(incomplete__gt=0)
+    if wanted.session:
+        runs = runs.filter(session_slug=wanted.session)
+    if wanted.since_ms is not None:
+        runs = runs.filter(opened_ms__gte=wanted.since_ms)
+    if wanted.until_ms is not None:
+        runs = runs.filter(opened_ms__lt=wanted.until_ms)
+    if wanted.missed:
+        runs = runs.filter(missed__gt=0)
+    if wanted.skipped:
+        runs = runs.filter(skipped__contains=wanted.skipped)  # no reason's word is part of another's
+    if wanted.violation:
+        runs = runs.filter(violations__gt=0)
+    if wanted.tool:
+        calls = ToolCall.objects.filter(project_id=project.id, epoch=project.epoch, tool=wanted.tool)
+        runs = runs.filter(id__in=calls.values("answer__run_id"))
+    return runs
+
+
+def _lines(project: ProjectRow, rows: Iterable[tuple[object, ...]]) -> tuple[RunLine, ...]:
+    found = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+    run_ids = [row["id"] for row in found]
+    sums = {row["run_id"]: row for row in _sums(run_ids)}
+    firsts = dict(
+        Answer.objects.filter(run_id__in=run_ids, number=1, epoch=project.epoch).values_list(
+            "run_id", "question_at"
+        )
+    )
+    texts = question_beginnings(project, [at for at in firsts.values() if at is not None])
+    lines = []
+    for row in found:
+        total = sums.get(row["id"], {})
+        asked_at = firsts.get(row["id"])
+        row["position"] = row.pop("first_position")
+        row["retry"] = row.pop("retry_of") is not None
+        lines.append(
+            RunLine(
+                **row,
+                complete=total.get("complete", 0),
+                worked=total.get("worked", 0),
+                failed=total.get("failed", 0),
+                never_ran=total.get("never_ran", 0),
+                still_open=total.get("still_open", 0),
+                asked=asked_at is not None,
+                question=None if asked_at is None else texts.get(asked_at),
+            )
+        )
+    return tuple(lines)
+
+
+def _sums(run_ids: Sequence[object]) -> Iterable[dict[str, int]]:
+    answers = Answer.objects.filter(run_id__in=run_ids).order_by()
+    return answers.values("run_id").annotate(
+        complete=Count("id", filter=Q(complete=True)),
+        worked=Sum("worked"),
+        failed=Sum("failed"),
+        never_ran=Sum("never_ran"),
+        still_open=Sum("open"),
+    )
+
+
+def question_beginnings(project: ProjectRow, positions: Sequence[int]) -> dict[int, str]:
+    """The beginnings of the questions at these positions, where their texts are kept."""
+    said = Text.objects.filter(project_id=project.id, kind="question", position__in=positions)
+    return dict(said.values_list("position", Substr("text", 1, LINE_CHARS)))

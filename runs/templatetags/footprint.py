@@ -1,0 +1,57 @@
+"""What templates print: times in the project's zone, and closed words with mark and colour.
+
+    {% load footprint %}
+    {% time ms %}         14 Mar 2026, 14:02       a moment of a list; the seconds are in its title
+    {% clock ms %}        14:02:09                 a moment within a page that says the day
+    {% state member %}    mark + word + colour of any word of rules/vocabulary.py
+    {{ ms|duration }}     1.2 s                    in words; "not recorded", "unknown"
+    {% state member word %}    the same mark and colour with another word ("running" for an open call)
+
+`ms` are UTC milliseconds or None, which prints "not recorded". The zone is the context's `zone`; a live fragment
+brings it as a page does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from runs.rules import words, zones
+from runs.rules.vocabulary import Told
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def time(context: template.Context, ms: int | None) -> SafeString | str:
+    return _moment(context, ms, "%d %b %Y, %H:%M")
+
+
+@register.simple_tag(takes_context=True)
+def clock(context: template.Context, ms: int | None) -> SafeString | str:
+    return _moment(context, ms, "%H:%M:%S")
+
+
+def _moment(context: template.Context, ms: int | None, looks: str) -> SafeString | str:
+    moment = None if ms is None else zones.moment(ms, str(context.get("zone", "UTC")))
+    if moment is None:
+        return words.NOT_RECORDED
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        moment.isoformat(timespec="milliseconds"),
+        f"{moment:%d %b %Y, %H:%M:%S} {moment.tzname()}",
+        f"{moment:{looks}}",
+    )
+
+
+@register.filter
+def duration(ms: object) -> str:
+    return words.duration_words(ms)
+
+
+@register.inclusion_tag("parts/state.html")
+def state(member: Told, word: str = "") -> dict[str, Any]:
+    return {"mark": member.mark, "colour": member.colour, "word": word or member.word}
