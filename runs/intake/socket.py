@@ -17,6 +17,7 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 
 from runs.intake import frames, service
 from runs.intake.frames import BareEvents, Bye, Events, Hello, Lost, Problem
@@ -38,6 +39,7 @@ ENDS = {
     "revoked": (frames.NO_TOKEN, "the token was revoked"),
     "taken-over": (frames.TAKEN_OVER, "a newer connection of the same sender took this stream over"),
     "gone": (frames.NO_TOKEN, "the project is gone"),
+    "trouble": (frames.TROUBLE, "the server could not store what came; connect again and resume"),
 }
 
 
@@ -88,6 +90,11 @@ class IngestSocket:
             await self._close(closed)
         except _Left:
             pass
+        except (DatabaseError, InterfaceError) as problem:
+            log.warning("The database cannot be asked (%s): a connection ends", type(problem).__name__)
+            await self._close(
+                _Closed(frames.TROUBLE, "the database cannot be reached; connect again and resume")
+            )
         finally:
             _let_go(self)
             for task in (reader, teller):
@@ -109,12 +116,12 @@ class IngestSocket:
         try:
             async with asyncio.timeout(self._limits["hello_seconds"]):
                 text = await self._next_text()
-                frame = frames.read_frame(text, bare=None)
-                await self._greet(frame)
         except TimeoutError:
             raise _Closed(
                 frames.NO_TOKEN, f"expected a hello frame within {self._limits['hello_seconds']} s, got none"
             ) from None
+        frame = frames.read_frame(text, bare=None)
+        await self._greet(frame)
         if isinstance(frame, BareEvents):
             self._take_bare(frame, len(text))
         while True:
