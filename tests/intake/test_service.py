@@ -211,9 +211,7 @@ def test_a_sender_that_leaves_while_its_hello_waits_takes_nobody_with_it() -> No
     assert Stream.objects.get(name="stream-1").acked == len(lines)
 
 
-@pytest.mark.skipif(
-    "not __import__('os').environ.get('DATABASE_URL')", reason="SQLite has no connection to lose"
-)
+@pytest.mark.skipif(not os.environ.get("DATABASE_URL"), reason="SQLite has no connection to lose")
 def test_a_database_server_that_drops_the_connection_is_asked_again() -> None:
     project = make_project()
     token, lines = make_token(project), recordings.lines("tool_throws.jsonl")
