@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection, connections, transaction
+from django.db import OperationalError, connection, connections, transaction
 
-from runs.intake import service, settle
+from runs.intake import service, settle, socket
 from runs.models import Answer, Hole, KeptEvent, Note, Project, Stream, ToolCall
 from runs.record.entries import Entry, EventEntry
 from runs.sender import Run
@@ -238,6 +238,26 @@ def test_a_database_server_that_drops_the_connection_is_asked_again() -> None:
 
     run(story)
     assert Stream.objects.get().acked == len(lines)
+
+
+def test_a_database_that_cannot_be_asked_for_the_token_is_no_wrong_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    token = make_token(make_project())
+
+    def unreachable(secret: str) -> None:
+        raise OperationalError("where, and as whom")
+
+    async def story() -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(socket, "find_token", unreachable)
+            async with Wire(token) as wire:
+                assert await wire.until_closed() == 1011
+                assert "where" not in str(wire.closing)
+        async with Wire(token) as wire:
+            assert (await wire.hello())["acked"] == 0
+
+    run(story)
 
 
 # -- events that cannot be stored --
