@@ -9,6 +9,13 @@ import pytest
 from tests import requirements
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """People are made for nearly every test; a hash that is slow on purpose would be most of the suite's time."""
+    from django.conf import settings
+
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for need in requirements.ALL:
         if item.get_closest_marker(need.marker) is None or need.path() is not None:
@@ -16,6 +23,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if need.is_required:
             pytest.fail(f"{need.required_by}=1, and this test {need.sentence}", pytrace=False)
         pytest.skip(need.sentence)
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(settings: Any) -> None:
+    """People are made for nearly every story; a slow hash of their passwords is a second each time."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="module")

@@ -222,7 +222,7 @@ def own_stream(disguise: Disguise, run: str = "run-own") -> list[str]:
     meta = {
         "runId": run,
         "sessionId": m("session"),
-        "principal": m("principal"),
+        "principal": "kari@northwind.example",
         "wallClockMs": 1796068520644,
         "runOffsetMs": 1,
         "runtimeStageId": "call-llm#1",
