@@ -42,6 +42,7 @@ ENDS = {
     "revoked": (frames.NO_TOKEN, "the token was revoked"),
     "taken-over": (frames.TAKEN_OVER, "a newer connection of the same sender took this stream over"),
     "gone": (frames.NO_TOKEN, "the project is gone"),
+    "failed": (frames.FAILED, "the server could not settle what came; connect again and resume"),
 }
 
 

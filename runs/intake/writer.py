@@ -39,6 +39,11 @@ Done = Callable[[Settled], None]
 class _Brought:
     batch: Batch
     done: Done
+    told: bool = False
+
+    def tell(self, settled: Settled) -> None:
+        self.told = True
+        self.done(settled)
 
 
 @dataclass(slots=True)
@@ -107,12 +112,21 @@ class Writer:
                 break
             group.append(job)
             count += len(job.batch.items)
-        self._settle(group)
+        try:
+            self._settle(group)
+        except Exception:
+            # No event's fault, and never the end of the thread that all senders share: they bring it again.
+            log.exception("What came could not be settled; its connections are closed to bring it again")
+            for brought in group:
+                if not brought.told:
+                    brought.tell(Settled(0, end="failed"))
         if follow is not None:
             self._run_call(follow)
         return not ends
 
     def _run_call(self, job: _Call) -> None:
+        if not job.future.set_running_or_notify_cancel():
+            return  # who asked has left meanwhile
         try:
             job.future.set_result(self._patiently(job.function))
         except BaseException as problem:
@@ -140,7 +154,7 @@ class Writer:
             return
         for brought, (settled, changed) in zip(projects, results, strict=True):
             for one, told in zip(brought, settled, strict=True):
-                one.done(told)
+                one.tell(told)
             if changed is not None:
                 self._on_changed(changed)
 
@@ -151,7 +165,7 @@ class Writer:
             told.through = max(told.through, piece.through)
             told.refused += piece.refused
             told.end = told.end or piece.end
-        brought.done(told)
+        brought.tell(told)
 
     def _halved(self, batch: Batch) -> list[Settled]:
         try:
