@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include("runs.pages.home")),
     # Inside a project: what everybody reads.
     path("p/<str:key>/", include("runs.pages.runs")),
+    path("p/<str:key>/", include("runs.pages.run")),
     # An answer and what belongs to it.
     path("p/<str:key>/", include("runs.pages.answer")),
     # What operators look after.

@@ -82,7 +82,7 @@ class Pen:
         at = self.at()
         values = {
             "stream": self.stream,
-            "name": f"run-{name}-zz",
+            "name": f"run-{name}-{self.number}-zz",
             "slug": f"r{self.number:04d}{name}"[:26],
             "session": "session-zz",
             "session_slug": "s0001desk",

@@ -20,7 +20,8 @@ from django.conf import settings
 
 from runs.intake import frames, service
 from runs.intake.frames import BareEvents, Bye, Events, Hello, Lost, Problem
-from runs.intake.settle import Batch, Item, Missing, Settled, settle_unnumbered
+from runs.intake.numbering import Batch, Item, Missing, Settled
+from runs.intake.settle import settle_unnumbered
 from runs.intake.writer import now_ms
 from runs.rules.kept import Dropped, Kept, Refused, keep
 from runs.rules.origins import origin_is_allowed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -46,10 +47,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_POST
 def choose_theme(request: HttpRequest) -> HttpResponse:
     """Remembers light or dark in a cookie; anything else forgets it and follows the system again."""
-    back = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(back, allowed_hosts=None):
-        back = "/"
-    response = HttpResponseRedirect(back)
+    response = HttpResponseRedirect(_back(request))
     chosen = request.POST.get("theme", "")
     if chosen in THEMES:
         response.set_cookie(
@@ -58,6 +56,18 @@ def choose_theme(request: HttpRequest) -> HttpResponse:
     else:
         response.delete_cookie(THEME_COOKIE, samesite="Lax")
     return response
+
+
+def _back(request: HttpRequest) -> str:
+    """Where the form was sent from, with its filters where the browser says them; never another site."""
+    for place in (request.headers.get("Referer", ""), request.POST.get("next", "")):
+        if not url_has_allowed_host_and_scheme(place, allowed_hosts={request.get_host()}):
+            continue
+        parts = urlsplit(place)
+        here = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        if url_has_allowed_host_and_scheme(here, allowed_hosts=None):  # not one of a path like //elsewhere
+            return here
+    return "/"
 
 
 urlpatterns = [

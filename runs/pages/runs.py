@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,6 +12,7 @@ from django.urls import path, reverse
 
 from runs.pages.access import Visit, project_page
 from runs.pages.frame import show, show_part
+from runs.pages.lines import Record, first_line, span_ms
 from runs.pages.run_filters import (
     OperatorFilters,
     ReaderFilters,
@@ -27,20 +27,6 @@ from runs.store.reads_runs import RunFilter, RunLine
 
 PAGE_SIZE: Final = 25
 MOST_ANNOUNCED: Final = 99
-TITLE_CHARS: Final = 160
-
-
-class Record(StrEnum):
-    """What a run's answers say about their lists of calls, taken together."""
-
-    COMPLETE = "complete"
-    INCOMPLETE = "incomplete"
-    NOT_FINAL = "not final"
-    NONE = "no answer"
-
-    @property
-    def lacks(self) -> bool:
-        return self is Record.INCOMPLETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,17 +227,6 @@ def _record(line: RunLine) -> Record:
     if not line.answers:
         return Record.NONE
     return Record.COMPLETE if line.complete == line.answers else Record.NOT_FINAL
-
-
-def first_line(text: str | None) -> str:
-    """The first line with words in it, cut to what a row can hold."""
-    line = next((line.strip() for line in (text or "").splitlines() if line.strip()), "")
-    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
-
-
-def span_ms(opened_clock_ms: int | None, last_clock_ms: int | None) -> int | None:
-    """From first to last word on the sender's clock; None where a side is missing."""
-    return None if opened_clock_ms is None or last_clock_ms is None else last_clock_ms - opened_clock_ms
 
 
 urlpatterns = [

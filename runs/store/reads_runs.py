@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Substr
@@ -124,10 +124,10 @@ def _runs(project: ProjectRow, wanted: RunFilter) -> QuerySet[Run]:
     return runs
 
 
-def _lines(project: ProjectRow, rows: Iterable[tuple[object, ...]]) -> tuple[RunLine, ...]:
-    found = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+def _lines(project: ProjectRow, rows: Iterable[tuple[Any, ...]]) -> tuple[RunLine, ...]:
+    found: list[dict[str, Any]] = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
     run_ids = [row["id"] for row in found]
-    sums = {row["run_id"]: row for row in _sums(run_ids)}
+    sums = _sums(run_ids)
     firsts = dict(
         Answer.objects.filter(run_id__in=run_ids, number=1, epoch=project.epoch).values_list(
             "run_id", "question_at"
@@ -155,15 +155,16 @@ def _lines(project: ProjectRow, rows: Iterable[tuple[object, ...]]) -> tuple[Run
     return tuple(lines)
 
 
-def _sums(run_ids: Sequence[object]) -> Iterable[dict[str, int]]:
-    answers = Answer.objects.filter(run_id__in=run_ids).order_by()
-    return answers.values("run_id").annotate(
+def _sums(run_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    sums = Answer.objects.filter(run_id__in=run_ids).order_by().values("run_id")
+    sums = sums.annotate(
         complete=Count("id", filter=Q(complete=True)),
         worked=Sum("worked"),
         failed=Sum("failed"),
         never_ran=Sum("never_ran"),
         still_open=Sum("open"),
     )
+    return {row["run_id"]: {**row} for row in sums}
 
 
 def question_beginnings(project: ProjectRow, positions: Sequence[int]) -> dict[int, str]:

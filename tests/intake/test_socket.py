@@ -291,7 +291,7 @@ def test_trouble_that_is_no_events_fault_closes_and_the_sender_brings_it_again(
         async with Wire(token) as wire:
             await wire.hello()
             with monkeypatch.context() as patched:
-                patched.setattr("runs.intake.settle._settle_missing", broken)
+                patched.setattr("runs.intake.numbering._settle_missing", broken)
                 await wire.say('{"type":"lost","from":1,"to":2}')
                 assert await wire.until_closed() == 1011
         async with Wire(token) as wire:

@@ -69,9 +69,20 @@ def test_the_theme_is_printed_by_the_server_and_taken_back(people: People) -> No
     assert "data-theme" not in rhea.get(here).content.decode()
 
 
-@pytest.mark.parametrize("away", ["https://evil.example/", "//evil.example", "javascript:alert(1)", ""])
+def test_the_theme_leads_back_with_the_filters(people: People) -> None:
+    here = f"/p/{people.northwind.key}/runs/?failed=1"
+    response = people.browser("rhea").post("/theme/", {}, headers={"Referer": f"http://testserver{here}"})
+    assert response.headers["Location"] == here
+
+
+@pytest.mark.parametrize(
+    "away",
+    ["https://evil.example/", "//evil.example", "javascript:alert(1)", "http://testserver//evil.example", ""],
+)
 def test_the_theme_leads_nowhere_else(people: People, away: str) -> None:
-    response = people.browser("rhea").post("/theme/", {"theme": "dark", "next": away})
+    response = people.browser("rhea").post(
+        "/theme/", {"theme": "dark", "next": away}, headers={"Referer": away}
+    )
     assert response.headers["Location"] == "/"
 
 

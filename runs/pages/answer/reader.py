@@ -77,7 +77,11 @@ def reader_answer(material: Material) -> ReaderAnswer:
         rests_on=_rests_on(material, ending, verdict.complete),
         complete=verdict.complete,
         verdict=verdict.text,
-        cannot_know=tuple(_not_known(material, sentence) for sentence in words.cannot_know(reasons)),
+        cannot_know=tuple(
+            _not_known(material, sentence)
+            for sentence in words.cannot_know(reasons)
+            if sentence.group is not IncompleteReason.NOT_ENDED  # the verdict says it already
+        ),
         shown=effects(material.choices),
         helpers=words.helpers(answer.spawns) if answer.spawns else "",
         roster_problems=_roster_problems(material.violations),
@@ -119,9 +123,16 @@ def seen_call(row: reads.CallRow, ending: Ending, said: Words) -> SeenCall:
         outcome=outcome,
         word=outcome.word_in(ending),
         opened_ms=row.opened_ms if row.opened_ms is not None else row.closed_ms,
-        took="" if row.outcome == Outcome.OPEN else words.duration_words(row.duration_ms),
+        took=_call_took(row, outcome),
         late=row.late,
     )
+
+
+def _call_took(row: reads.CallRow, outcome: Outcome) -> str:
+    """Nothing for a call that has not ended or never ran: it took no time that could be missing."""
+    if outcome is Outcome.OPEN or (outcome is Outcome.NOT_RUN and row.duration_ms is None):
+        return ""
+    return words.duration_words(row.duration_ms)
 
 
 def fold(calls: Sequence[SeenCall], folding: bool) -> tuple[SeenBlock, ...]:
