@@ -157,3 +157,26 @@ async def send_all(wire: Wire, lines: list[str], *, a_frame: int = 100, last: in
         if first - wire.acked > 800:
             await wire.until_acked(first - 1)
     await wire.until_acked(total)
+
+
+HELLO = {"type": "hello", "protocol": 1, "stream": "s", "instance": "i", "sender": "x", "last": 0}
+
+
+def hello(**fields: Any) -> str:
+    """A hello frame as text, with these fields instead of its own."""
+    return json.dumps({**HELLO, **fields})
+
+
+def closed(wire: Wire, *frames: str) -> tuple[int, str]:
+    """Say these frames and wait to be closed: the code and the announced reason."""
+
+    async def story() -> tuple[int, str]:
+        async with wire:
+            for frame in frames:
+                await wire.say(frame)
+            code = await wire.until_closed()
+            assert wire.closing is not None
+            assert wire.closing["code"] == code
+            return code, wire.closing["reason"]
+
+    return run(story)

@@ -50,6 +50,11 @@ Done = Callable[[Settled], None]
 class _Brought:
     batch: Batch
     done: Done
+    told: bool = False
+
+    def tell(self, settled: Settled) -> None:
+        self.told = True
+        self.done(settled)
 
 
 @dataclass(slots=True)
@@ -123,7 +128,17 @@ class Writer:
                 break
             group.append(job)
             count += len(job.batch.items)
-        self._settle(group)
+        try:
+            self._settle(group)
+        except _GivenUp:
+            raise
+        except Exception:
+            # No event's fault, and never the end of the thread that all senders share: they bring it again.
+            log.exception("What came could not be settled; its connections end")
+            for brought in group:
+                if not brought.told:
+                    self._broken.add(_connection_of(brought.batch))
+                    brought.tell(Settled(0, end="trouble"))
         if follow is not None:
             self._run_call(follow)
         return not ends
@@ -144,7 +159,7 @@ class Writer:
         by_project: dict[int, list[_Brought]] = {}
         for brought in group:
             if _connection_of(brought.batch) in self._broken:
-                brought.done(Settled(0, end="trouble"))
+                brought.tell(Settled(0, end="trouble"))
                 continue
             by_project.setdefault(brought.batch.project_id, []).append(brought)
         ordered = [by_project[project_id] for project_id in sorted(by_project)]
@@ -165,7 +180,7 @@ class Writer:
             return
         for brought, (settled, changed) in zip(projects, results, strict=True):
             for one, told in zip(brought, settled, strict=True):
-                one.done(told)
+                one.tell(told)
             if changed is not None:
                 self._on_changed(changed)
 
@@ -173,7 +188,7 @@ class Writer:
         """Settle one batch in halves, so that only what cannot be stored is refused."""
         told = Settled(0)
         self._halve(brought.batch, told)
-        brought.done(told)
+        brought.tell(told)
 
     def _halve(self, batch: Batch, told: Settled) -> None:
         """Add to `told` what became of each piece, in order, up to one after which the connection must end."""

@@ -13,9 +13,34 @@ from tests import recordings
 
 # Keys whose string values belong to the model's side, wherever they occur in an event.
 NAMING = frozenset(
-    """toolName toolCallId target agentId provider model tool id name requestedId currentSkillId skillId conditionalId
-    chosen fromProvider toProvider providerUsed primary fallback scope middleware providerName sourceId loopId
-    parentId branchId""".split()
+    [
+        "toolName",
+        "toolCallId",
+        "target",
+        "agentId",
+        "provider",
+        "model",
+        "tool",
+        "id",
+        "name",
+        "requestedId",
+        "currentSkillId",
+        "skillId",
+        "conditionalId",
+        "chosen",
+        "fromProvider",
+        "toProvider",
+        "providerUsed",
+        "primary",
+        "fallback",
+        "scope",
+        "middleware",
+        "providerName",
+        "sourceId",
+        "loopId",
+        "parentId",
+        "branchId",
+    ]
 )
 LEFT_ALONE = frozenset(["run", "agent", "mock", ""])  # words that are also English or the protocol's own
 

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from runs.pages.model_calls import model_items
 from runs.pages.addresses import run_href
+from runs.pages.model_calls import model_items
 from runs.pages.timeline import Item, Timeline, timeline
 from runs.rules import words
 from runs.rules.vocabulary import Outcome, RosterReason, ToolStatus
