@@ -1,4 +1,4 @@
-"""Recordings whose every word of the model's side is a unique marker of 16 characters, and the streams that go with them.
+"""Recordings whose every word of the model's side is a unique marker of 16 characters, and a stream of our own.
 
 `disguise` rewrites tool names, aliases, call ids, skill ids, agents, compositions, branches, providers and models
 wherever they stand as a whole value (and inside subflow paths); `own_stream` adds what recordings do not have: tool
@@ -13,24 +13,9 @@ from tests import recordings
 
 # Keys whose string values belong to the model's side, wherever they occur in an event.
 NAMING = frozenset(
-    [
-        "toolName",
-        "toolCallId",
-        "target",
-        "agentId",
-        "provider",
-        "model",
-        "tool",
-        "id",
-        "name",
-        "requestedId",
-        "currentSkillId",
-        "skillId",
-        "conditionalId",
-        "chosen",
-        "fromProvider",
-        "toProvider",
-        "providerUsed",
+    ["toolName", "toolCallId", "target", "agentId", "provider", "model", "tool", "id", "name", "requestedId"]
+    + ["currentSkillId", "skillId", "conditionalId", "chosen", "fromProvider", "toProvider", "providerUsed"]
+    + [
         "primary",
         "fallback",
         "scope",

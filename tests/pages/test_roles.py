@@ -13,8 +13,8 @@ from django.urls import get_resolver
 from django.urls.resolvers import URLResolver
 
 from runs.models import Token
-from tests.people import People, people  # noqa: F401
-from tests.sample import Drawn, sample  # noqa: F401
+from tests.people import People
+from tests.sample import Drawn
 
 ROLES = ("anonymous", "stranger", "reader", "operator", "admin")
 WHO = {"anonymous": None, "stranger": "sam", "reader": "rhea", "operator": "omar", "admin": "ada"}
