@@ -3,13 +3,14 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTHON = $(BIN)/python
 
-.PHONY: help run test lint format
+.PHONY: help run test lint format kept-js
 
 help:
 	@echo "make run     the dashboard with the demo"
 	@echo "make test    every test (browser and node tests where Chromium and Node.js are present)"
 	@echo "make lint    formatting, rules, types, the import law, migrations"
 	@echo "make format  put the formatting right"
+	@echo "make kept-js write the JavaScript sender's copy of the allow-list"
 
 run:
 	$(PYTHON) manage.py demo
@@ -28,3 +29,7 @@ lint:
 format:
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+kept-js:
+	$(PYTHON) -m runs.rules.kept_js > static/js/footprint-kept.js.new
+	mv static/js/footprint-kept.js.new static/js/footprint-kept.js

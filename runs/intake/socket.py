@@ -12,15 +12,16 @@ import contextlib
 import logging
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 from channels.db import database_sync_to_async
 from django.conf import settings
 
 from runs.intake import frames, service
 from runs.intake.frames import BareEvents, Bye, Events, Hello, Lost, Problem
-from runs.intake.settle import Batch, Item, Missing, Settled, settle_unnumbered
+from runs.intake.numbering import Batch, Item, Missing, Settled
+from runs.intake.settle import settle_unnumbered
 from runs.intake.writer import now_ms
 from runs.rules.kept import Dropped, Kept, Refused, keep
 from runs.rules.origins import origin_is_allowed
@@ -30,9 +31,13 @@ from runs.store.tokens import TokenRow, find_token, tokens_in_force, touch_used
 log = logging.getLogger("footprint.ingest")
 
 Message = dict[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 LOOK_AGAIN_S = (
     10.0  # how long a token that was revoked or a stream taken over may go unnoticed without events
 )
+MOST_WINDOWS_WAITING = 10  # items brought and not yet settled, repeats among them, in windows
+READ_ASIDE_FROM = 64 * 1024  # characters of a frame; reading more may take long enough to be felt by others
 
 ENDS = {
     "revoked": (frames.NO_TOKEN, "the token was revoked"),
@@ -64,6 +69,7 @@ class IngestSocket:
         self._settled = 0
         self._in_flight = 0  # new events brought and not yet settled
         self._bytes_waiting = 0
+        self._items_waiting = 0
         self._told: deque[tuple[Settled, bool]] = deque()  # and whether it ends the stream
         self._news = asyncio.Event()
         self._service = service.running()
@@ -107,19 +113,21 @@ class IngestSocket:
         if header:
             await self._authorize(header.removeprefix("Bearer ").strip())
         try:
+            # Only the sender is hurried: how long a busy database takes to open the stream is not its fault.
             async with asyncio.timeout(self._limits["hello_seconds"]):
                 text = await self._next_text()
-                frame = frames.read_frame(text, bare=None)
-                await self._greet(frame)
         except TimeoutError:
             raise _Closed(
                 frames.NO_TOKEN, f"expected a hello frame within {self._limits['hello_seconds']} s, got none"
             ) from None
+        frame = await _aside(len(text), frames.read_frame, text, bare=None)
+        await self._greet(frame)
         if isinstance(frame, BareEvents):
-            self._take_bare(frame, len(text))
+            await self._take_bare(frame, len(text))
         while True:
             text = await self._next_text()
-            self._take(frames.read_frame(text, bare=self._bare), len(text))
+            frame = await _aside(len(text), frames.read_frame, text, bare=self._bare)
+            await self._take(frame, len(text))
 
     async def _next_text(self) -> str:
         message = await self._receive()
@@ -129,8 +137,7 @@ class IngestSocket:
         if text is None:
             raise _Closed(frames.NOT_TEXT, "expected text frames, got a binary one")
         limit = self._limits["frame_bytes"]
-        # len() counts characters: only a text near the limit needs to be encoded to know its bytes
-        if len(text) > limit or (len(text) * 4 > limit and len(text.encode("utf-8", "replace")) > limit):
+        if _is_longer(text, limit):
             raise _Closed(frames.TOO_LARGE, f"a frame may have {limit} bytes, got more; split it")
         return text
 
@@ -197,11 +204,11 @@ class IngestSocket:
             text = frames.welcome(name, opened.acked, opened.keep_text, limits)
             await self._send({"type": "websocket.send", "text": text})
 
-    def _take(self, frame: frames.Frame, size: int) -> None:
+    async def _take(self, frame: frames.Frame, size: int) -> None:
         if isinstance(frame, BareEvents):
-            self._take_bare(frame, size)
+            await self._take_bare(frame, size)
         elif isinstance(frame, Events):
-            self._take_events(frame, size)
+            await self._take_events(frame, size)
         elif isinstance(frame, Lost):
             self._top = max(self._top, frame.last)
             self._submit([Missing(frame.first, frame.last)], size)
@@ -212,7 +219,7 @@ class IngestSocket:
         else:
             raise _Closed(frames.BAD_PROTOCOL, "expected one hello frame a connection, got a second")
 
-    def _take_events(self, frame: Events, size: int) -> None:
+    async def _take_events(self, frame: Events, size: int) -> None:
         last = frame.first + len(frame.lines) - 1
         if last > frames.MAX_SEQ:
             raise _Closed(frames.BAD_PROTOCOL, "events.first: expected a smaller number")
@@ -225,24 +232,23 @@ class IngestSocket:
             raise _Closed(
                 frames.TOO_MUCH, f"at most {window} events may be unacknowledged, got more; wait for acks"
             )
-        items: list[Item | Missing] = [
-            Item(seq, self._keep(line)) for seq, line in enumerate(frame.lines, frame.first)
-        ]
+        items = await _aside(size, self._items, frame.lines, frame.first)
         self._submit(items, size, fresh=max(0, fresh))
 
-    def _take_bare(self, frame: BareEvents, size: int) -> None:
+    async def _take_bare(self, frame: BareEvents, size: int) -> None:
         if self._bytes_waiting > self._limits["bare_bytes"]:
             raise _Closed(frames.TOO_MUCH, "more came than could be stored in time; send less at once")
-        items: list[Item | Missing] = [
-            Item(seq, self._keep(line)) for seq, line in enumerate(frame.lines, self._top + 1)
-        ]
+        items = await _aside(size, self._items, frame.lines, self._top + 1)
         self._top += len(items)
         if items:
             self._submit(items, size)
 
+    def _items(self, lines: Sequence[bytes | str], first: int) -> list[Item | Missing]:
+        return [Item(seq, self._keep(line)) for seq, line in enumerate(lines, first)]
+
     def _keep(self, line: bytes | str) -> Kept | Dropped | Refused:
         limit = self._limits["event_bytes"]
-        if len(line) > limit:
+        if _is_longer(line, limit):
             return Refused("too-large", f"event: expected at most {limit} bytes, got more")
         return keep(line)
 
@@ -252,18 +258,23 @@ class IngestSocket:
             self._token.project_id, self._stream.id, self._stream.epoch, self._token.id, now_ms(), items
         )
         self._bytes_waiting += size
+        self._items_waiting += len(items)
+        # Repeats and lost frames are outside the window; without a bound they would pile up before the writer.
+        if self._items_waiting > MOST_WINDOWS_WAITING * self._limits["window"] and not self._bare:
+            raise _Closed(frames.TOO_MUCH, "more came than could be settled in time; wait for acks")
         loop = self._service.loop
 
         def done(settled: Settled) -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended: the sender will bring it again
-                loop.call_soon_threadsafe(self._hear, settled, size, fresh, ends)
+                loop.call_soon_threadsafe(self._hear, settled, size, len(items), fresh, ends)
 
         self._service.writer.submit(batch, done)
 
     # -- telling ------------------------------------------------------------------------------
 
-    def _hear(self, settled: Settled, size: int, fresh: int, ends: bool) -> None:
+    def _hear(self, settled: Settled, size: int, items: int, fresh: int, ends: bool) -> None:
         self._bytes_waiting -= size
+        self._items_waiting -= items
         self._in_flight -= fresh
         self._settled = max(self._settled, settled.through)
         self._told.append((settled, ends))
@@ -316,6 +327,20 @@ class IngestSocket:
         end = await database_sync_to_async(look)()
         if end:
             raise _Closed(*ENDS[end])
+
+
+async def _aside(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call `function`, which reads `size` characters: in a thread where that may take long, so that others go on."""
+    if size < READ_ASIDE_FROM:
+        return function(*args, **kwargs)
+    return await asyncio.to_thread(function, *args, **kwargs)
+
+
+def _is_longer(text: bytes | str, limit: int) -> bool:
+    """Whether `text` has more than `limit` bytes. Only one near the limit needs to be encoded to know."""
+    if isinstance(text, bytes) or len(text) > limit:
+        return len(text) > limit
+    return len(text) * 4 > limit and len(text.encode("utf-8", "surrogatepass")) > limit
 
 
 class _Closed(Exception):

@@ -22,7 +22,8 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from runs.announce import Changed
-from runs.intake.settle import Batch, Item, Settled, settle_project
+from runs.intake.numbering import Batch, Item, Settled
+from runs.intake.settle import settle_project
 from runs.rules.kept import Refused
 
 log = logging.getLogger("footprint.writer")

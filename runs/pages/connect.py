@@ -190,15 +190,22 @@ def _snippets(request: HttpRequest, token: str) -> tuple[Snippet, ...]:
             "JavaScript",
             f"For browsers and Node. Its files lie at {sender} and beside it; they need nothing else.",
             'import { attach } from "./footprint-sender.js";\n\n'
-            f'attach(agent, {{ url: "{socket}", token: "{token}" }});\n',
+            "attach(agent, {\n"
+            f'  url: "{socket}",\n'
+            f'  token: "{token}",\n'
+            "});\n",
         ),
         Snippet(
             "bare",
             "One line",
             "Bare mode for a first try. Nothing is resumed, and what is lost on the way cannot be noticed.",
             'import WebSocket from "ws";\n\n'
-            f'const socket = new WebSocket("{socket}", {{ headers: {{ Authorization: "Bearer {token}" }} }});\n'
-            'socket.on("open", () => agent.on("*", (e) => socket.send(JSON.stringify(e))));\n',
+            f'const socket = new WebSocket("{socket}", {{\n'
+            f'  headers: {{ Authorization: "Bearer {token}" }},\n'
+            "});\n"
+            'socket.on("open", () => {\n'
+            '  agent.on("*", (e) => socket.send(JSON.stringify(e)));\n'
+            "});\n",
         ),
     )
 

@@ -6,7 +6,7 @@ query, never in the path: a registered name may hold anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from urllib.parse import urlencode
 
@@ -115,23 +115,24 @@ class ToolPage:
 @require_GET
 @project_page(at_least=Audience.OPERATOR)
 def tools(request: HttpRequest, visit: Visit) -> HttpResponse:
-    words, rows = _rows(visit)
+    _, rows = _rows(visit)
     return show(request, visit, "tools/tools.html", _page(visit, rows), here="tools")
 
 
 @require_http_methods(["GET", "POST"])
 @project_page(at_least=Audience.OPERATOR)
 def tool(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """One tool: its words, their history and, for admins, the form. `?edit` asks for the row of the list as a form."""
+    """One tool: its words, their history and, for admins, the form.
+
+    htmx asks for the form as a row of the list, and with `?row` for the row as it was.
+    """
     words, rows = _rows(visit)
     row = _row_named(rows, request.GET.get("tool", ""))
     if request.method == "POST":
         return _save(request, visit, row, words)
     if request.htmx and "row" in request.GET:
-        return show_part(request, visit, "tools/parts/row.html", row)
-    value = request.GET.get("words")
-    preview = None if value is None or not row.may_edit else _preview(visit, words, row.name, value)
-    page = _tool_page(visit, words, row, value, preview)
+        return show_part(request, visit, "tools/parts/row_again.html", row)
+    page = _tool_page(visit, words, row, request.GET.get("words"))
     if request.htmx and row.may_edit:
         return show_part(request, visit, "tools/parts/row_form.html", page)
     return show(request, visit, "tools/tool.html", page, here="tools")
@@ -153,9 +154,9 @@ def _save(request: HttpRequest, visit: Visit, row: ToolRow, words: Words) -> Htt
     text = request.POST.get("words", "")
     problem = names.set_display_name(visit.project.id, row.name, text, visit.user)
     if problem is not None:
-        page = _tool_page(visit, words, row, text, Preview(problem, (), None, ()))
+        page = replace(_tool_page(visit, words, row, text), preview=Preview(problem, (), None, ()))
         if request.htmx:
-            return show_part(request, visit, "tools/parts/row_form.html", page, status=200)
+            return show_part(request, visit, "tools/parts/row_form.html", page)
         return show(request, visit, "tools/tool.html", page, here="tools", status=422)
     ring_from_sync(Changed(visit.project.id, visit.project.epoch, 0, words=True))
     if not request.htmx:
@@ -216,9 +217,8 @@ def _tally(rows: tuple[ToolRow, ...], swapped: bool = False) -> Tally:
     return Tally(len(rows), without, sum(row.unnamed for row in rows), swapped)
 
 
-def _tool_page(
-    visit: Visit, words: Words, row: ToolRow, value: str | None, preview: Preview | None
-) -> ToolPage:
+def _tool_page(visit: Visit, words: Words, row: ToolRow, value: str | None) -> ToolPage:
+    """`value` is what stands in the field; None: what was set here."""
     told = words.of(row.name)
     if value is None:
         value = (told.text or "") if told.source is WordsFrom.SET_HERE else ""
@@ -228,7 +228,7 @@ def _tool_page(
         declared=told.declared,
         declared_problem=told.declared_problem,
         value=value,
-        preview=preview,
+        preview=_preview(visit, words, row.name, value) if row.may_edit else None,
         history=tuple(
             HistoryLine(line.text, line.by, int(line.at.timestamp() * 1000))
             for line in names.name_history(visit.project.id, row.name)

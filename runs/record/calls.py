@@ -147,7 +147,7 @@ def _close(book: Book, answer: AnswerRow, call: ToolCallRow, entry: EventEntry) 
     outcome = _outcome(end, not_run=call.not_run, erred=call.erred)
     call.state, call.outcome = CLOSED, outcome.value
     call.not_run = outcome is Outcome.NOT_RUN
-    call.status = end.status or ""
+    call.status = ToolStatus.read(end.status) or ""
     call.closed_position = entry.position
     call.closed_ms = entry.received_ms
     call.duration_ms = end.duration_ms

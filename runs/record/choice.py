@@ -11,11 +11,16 @@ from runs.rules.kept import ChoiceFailed, ChoiceOutcome, ChoicePicked, ToolChoic
 from runs.store.book import Book, join_words
 from runs.store.rows import ChoiceRowRow, RunRow
 
+KINDS = ("pick", "pick-error", "outcome")
+
 
 def row(book: Book, run: RunRow, entry: EventEntry) -> None:
     """One full row of the run's own record (footprint.tool_choice.row)."""
     told: ToolChoiceRow = entry.kept.body
-    filed = _file(book, run, entry, told.kind or "other", "row", told.iteration)
+    if told.kind not in KINDS:
+        unmatched(book, run, entry)  # a row of a kind that nobody can read says nothing
+        return
+    filed = _file(book, run, entry, told.kind, "row", told.iteration)
     if filed is None:
         return
     filed.narrowed = told.narrowed

@@ -50,6 +50,7 @@ from runs.rules.kept import (
     ToolStart,
     TurnEnd,
 )
+from runs.rules.kept_kinds import MAX_INT
 from runs.rules.vocabulary import Ending
 from runs.store.book import NOT_ENDED, NOTHING_YET, Book, join_words
 from runs.store.rows import AnswerRow, RunRow
@@ -58,6 +59,7 @@ from runs.store.rows import AnswerRow, RunRow
 INNER_SEGMENTS = ("sf-", "final")
 RUN_OPENERS = frozenset(["agent.run_configured", "composition.enter"])
 MODEL_EVENTS = frozenset(["stream.llm_start", "stream.llm_end"])
+TURN_GOES_ON = frozenset(["agent.iteration_start", "stream.llm_start"])
 MOST_AGENTS_REMEMBERED = 50
 
 
@@ -207,12 +209,16 @@ def _begins_leg(book: Book, run: RunRow) -> bool:
 
 
 def _turn_for(book: Book, run: RunRow, entry: EventEntry) -> AnswerRow | None:
-    """The open turn an event belongs to. On a path that has had none, the turn began unseen and opens here."""
+    """The open turn an event belongs to. On a path that has none, the turn began unseen and opens here.
+
+    A path whose turn has ended has late events, and nothing opens there but for the first word of a step: a loop comes
+    back to the same path, and when the `turn_start` is missing its steps are another turn's, not late.
+    """
     kind = entry.kept.type
     found = turn_at(book, run, entry.path)
     if found is not None:
         return found
-    if last_at(book, run, entry.path) is not None:
+    if last_at(book, run, entry.path) is not None and (run.finished or kind not in TURN_GOES_ON):
         return None  # its turn has ended: the event is late
     if kind in MODEL_EVENTS and (run.begun in ("", "models") or run.composition):
         run.begun = run.begun or "models"  # a bare model call has no turn, and no answer
@@ -242,16 +248,18 @@ def _turn_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | No
     answer.output_tokens = told.total_output_tokens
     answer.duration_ms = told.duration_ms
     ending = Ending.ANSWERED
+    # Steps that were not seen: this may be the end of another turn. (Some agents number no steps at all.)
+    fits = (told.iteration_count or 0) <= answer.iteration or (answer.llm_calls > 0 and not answer.iteration)
     if told.stopped_early is not None:
         ending = Ending.STOPPED_EARLY
         answer.stop_reason = told.stopped_early.reason or ""
         answer.stop_iteration = told.stopped_early.iteration
         if (told.stopped_early.pending_tool_calls or 0) > max(0, answer.requested - answer.started):
-            answer.sticky = join_words(
-                answer.sticky, Reason.UNMATCHED
-            )  # a reply that asked for them was not seen
+            fits = False  # a reply that asked for them was not seen
     if told.refused is not None:
         answer.refused_evidence = True
+    if not fits:
+        answer.sticky = join_words(answer.sticky, Reason.UNMATCHED)
     end_answer(book, answer, ending, entry)
 
 
@@ -262,8 +270,14 @@ def _iteration_start(book: Book, run: RunRow, entry: EventEntry, answer: AnswerR
 
 
 def _iteration_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | None) -> None:
-    if answer is not None:
-        book.changed(answer, entry.position, entry.received_ms)
+    if answer is None:
+        return
+    # A later surplus of requests must not hide that a reply's end, with what it asked for, was not seen.
+    asked_unseen = bool(answer.open_llm and entry.kept.body.tool_call_count and answer.undispatched)
+    if answer.started > answer.requested or asked_unseen:
+        answer.sticky = join_words(answer.sticky, Reason.UNMATCHED)
+        settle(answer)
+    book.changed(answer, entry.position, entry.received_ms)
 
 
 def _goes_on(book: Book, answer: AnswerRow, entry: EventEntry) -> None:
@@ -290,6 +304,8 @@ def _llm_start(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | N
     if carries and previous is not None and previous.ending in (Ending.FAILED, Ending.UNKNOWN):
         run.retry_of = previous.id  # the calls before the failure are that run's; here they were not seen
         mark(book, answer, Reason.NOT_OBSERVED, entry)
+        if previous.gap:  # the word that would have ended it may lie in the hole
+            mark(book, answer, Reason.GAP, entry)
     _goes_on(book, answer, entry)
 
 
@@ -299,7 +315,7 @@ def _llm_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | Non
         if told.tool_call_count and last_at(book, run, entry.path) is not None:
             unmatched(book, run, entry)
         return
-    answer.requested += told.tool_call_count
+    answer.requested = min(answer.requested + told.tool_call_count, MAX_INT)
     if answer.open_llm:
         answer.open_llm -= 1
     else:

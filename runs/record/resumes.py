@@ -64,7 +64,9 @@ def begin_leg(book: Book, run: RunRow, entry: EventEntry) -> None:
     waiting = [] if entry.kept.oversized else _waiting_calls(book, run, entry.path, end.tool_call_id)
     run.begun = "leg"
     if len(waiting) != 1:
-        answer = open_answer(book, run, entry, entry.path, Reason.NOT_OBSERVED)
+        # Where the stream has a hole, the pause that this end answers may lie in it.
+        lost = (Reason.GAP,) if book.memory(run.stream_id).gap else ()
+        answer = open_answer(book, run, entry, entry.path, Reason.NOT_OBSERVED, *lost)
         apply_waiting(book, run, entry)
         end_call(book, answer, run, entry)
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runs.rules import kept, roster, tool_choice
+from runs.rules import kept, kept_kinds, roster, tool_choice
 from runs.rules.tool_ledger import MAX_TOOL_CALL_TEXT
 
 MODULE = "static/js/footprint-kept.js"
@@ -25,14 +25,14 @@ def module() -> str:
     table = kept.table()
     limits = {
         "nameUnits": MAX_TOOL_CALL_TEXT,
-        "stageUnits": kept.MAX_STAGE_CHARS,
-        "labelChars": kept.MAX_LABEL_CHARS,
-        "textBytes": kept.MAX_TEXT_BYTES,
-        "longestMs": kept.LONGEST_MS,
-        "clockFromMs": kept.CLOCK_FROM_MS,
-        "clockToMs": kept.CLOCK_TO_MS,
+        "stageUnits": kept_kinds.MAX_STAGE_CHARS,
+        "labelChars": kept_kinds.MAX_LABEL_CHARS,
+        "textBytes": kept_kinds.MAX_TEXT_BYTES,
+        "longestMs": kept_kinds.LONGEST_MS,
+        "clockFromMs": kept_kinds.CLOCK_FROM_MS,
+        "clockToMs": kept_kinds.CLOCK_TO_MS,
     }
-    words = {kept._camel(field): sorted(words) for field, words in kept.WORDS.items()}
+    words = {kept_kinds.camel(field): sorted(words) for field, words in kept_kinds.WORDS.items()}
     parts = [
         _HEAD,
         f"export const LIMITS = {_line(limits)};\n",

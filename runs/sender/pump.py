@@ -69,8 +69,10 @@ class Pump:
         if self._hurry.is_set():  # whoever closes waits: one try at once, the further ones with their pauses
             await asyncio.sleep(seconds)
             return
+        # Not wait_for: on Python 3.11 it swallows a cancellation that comes together with the event.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._hurry.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
 
     async def _connection(self) -> Verdict:
         """One connection from its opening to its end, however it ends."""
@@ -137,7 +139,8 @@ class Pump:
     async def _listen(self, socket: ClientConnection) -> None:
         while True:
             try:
-                text = await asyncio.wait_for(socket.recv(), self._patience / 4)
+                async with asyncio.timeout(self._patience / 4):
+                    text = await socket.recv()
             except TimeoutError:
                 with self._emitter.held() as core:
                     if core.expects_word and self._loop.time() - self._heard > self._patience:

@@ -54,7 +54,9 @@ def prepare(password: str) -> DemoLogins:
 
 def _person(person: Person, password: str) -> User:
     user, made = get_user_model().objects.get_or_create(
-        username=person.name, defaults={"email": person.name + MARK}
+        username=person.name,
+        # The admin may enter Django's admin too, which shows the projects whose admin somebody is.
+        defaults={"email": person.name + MARK, "is_staff": person.role == Role.ADMIN},
     )
     if not made and user.email != person.name + MARK:
         raise NotADemo(

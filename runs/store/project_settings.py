@@ -92,3 +92,8 @@ def find_projects(name_or_key: str) -> list[Found]:
 
 def project_names() -> list[str]:
     return list(Project.objects.order_by("name").values_list("name", flat=True))
+
+
+def read_again(project_id: int) -> None:
+    """What pages say beside the record has changed: no rendering made before is used again."""
+    Project.objects.filter(pk=project_id).update(words_version=F("words_version") + 1)

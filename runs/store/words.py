@@ -37,7 +37,7 @@ class WordsFrom(StrEnum):
 
     SET_HERE = "set here"
     DECLARED = "declared by the app"
-    NOWHERE = "no words yet"
+    NOWHERE = "not named"
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,9 @@ export class StreamBuffer {
   }
 }
 
+/** Distinct, not secret: Node has no global crypto before 20, and browsers have it everywhere. */
 function randomHex(bytes) {
-  const random = globalThis.crypto.getRandomValues(new Uint8Array(bytes));
-  return Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const random = Array.from({ length: bytes }, () => Math.floor(Math.random() * 256));
+  const values = globalThis.crypto?.getRandomValues(new Uint8Array(bytes)) ?? random;
+  return Array.from(values, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

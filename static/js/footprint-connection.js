@@ -12,6 +12,7 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 const STEADY_MS = 10_000; // a connection that lived this long was not a failure
 const QUIET_MS = 30_000; // the dashboard owes a word and says nothing: the connection is dead
+const CLAIM_WITHIN_MS = 1_000;
 const CLOSE_WITHIN_MS = 5_000;
 const LIMITS = { frameBytes: 8 * 2 ** 20, eventBytes: 4 * 2 ** 20, window: 1000 };
 
@@ -130,9 +131,12 @@ export class Sender {
   async #claim() {
     const locks = this.#buffer.storage && globalThis.navigator?.locks;
     if (!locks) return;
+    const patience = new AbortController(); // a page that was just left lets go a moment later
+    setTimeout(() => patience.abort(), CLAIM_WITHIN_MS);
     const isOurs = await new Promise((resolve) => {
-      const held = (lock) => (resolve(lock !== null), lock && new Promise((release) => (this.#release = release)));
-      locks.request(this.#buffer.key, { ifAvailable: true }, held).catch(() => resolve(true));
+      const hold = () => (resolve(true), new Promise((release) => (this.#release = release)));
+      const isHeld = (problem) => problem?.name === "AbortError"; // anything else: no locks in this place
+      locks.request(this.#buffer.key, { signal: patience.signal }, hold).catch((problem) => resolve(!isHeld(problem)));
     });
     if (isOurs) return;
     this.#buffer.storage = null;
@@ -155,9 +159,16 @@ export class Sender {
     this.#byeSent = false;
     this.#expectWord();
     const opened = Date.now();
-    socket.onopen = () => this.#socket === socket && this.#hello();
+    let isOpen = false;
+    socket.onopen = () => {
+      isOpen = true;
+      if (this.#socket === socket) this.#hello();
+    };
     socket.onmessage = (message) => this.#socket === socket && this.#hear(message.data);
-    socket.onerror = () => {}; // a close always follows; without a listener some classes would throw
+    socket.onerror = () => {
+      // A close should follow; Node 20's class leaves it out when the connection could not be made.
+      if (this.#socket === socket && !isOpen) this.#drop(1006);
+    };
     socket.onclose = (event) => this.#socket === socket && this.#closed(event.code, Date.now() - opened);
   }
 

@@ -16,12 +16,12 @@ const encoder = new TextEncoder();
  */
 export function keep(event, { texts = true } = {}) {
   const type = get(event, "type");
-  if (typeof type !== "string") return { type: emptyOfItsType(type) };
+  if (typeof type !== "string") return { type: readField(type, "type", "unreadable", texts) };
   if (!Object.hasOwn(EVENTS, type)) return null;
   return {
     type,
-    payload: readObject(get(event, "payload") ?? {}, EVENTS[type], texts) ?? {},
-    meta: readObject(get(event, "meta") ?? {}, META, texts) ?? {},
+    payload: readField(get(event, "payload") ?? {}, "payload", { struct: EVENTS[type] }, texts) ?? {},
+    meta: readField(get(event, "meta") ?? {}, "meta", { struct: META }, texts) ?? {},
   };
 }
 
@@ -83,6 +83,7 @@ const READERS = {
   declared: (value) => (typeof value === "string" ? wellFormed(value) : orAbsent(value)),
   plain: (value) => (typeof value === "boolean" ? value : emptyOfItsType(value)),
   roster: (value) => list(value, rosterEntry),
+  unreadable: emptyOfItsType,
 };
 
 function isObject(value) {

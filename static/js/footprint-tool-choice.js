@@ -8,6 +8,7 @@ import { keep } from "./footprint-filter.js";
 import { ALWAYS_SERVED } from "./footprint-kept.js";
 
 const EVENT = "agentfootprint.tool_choice.";
+const KINDS = { picked: "pick", failed: "pick-error", outcome: "outcome" };
 const MOST_WAITING = 1_000;
 
 export class ToolChoiceRows {
@@ -16,6 +17,7 @@ export class ToolChoiceRows {
   #waiting = []; // {key, meta}: tool_choice events whose rows were not sent yet
   #seen = []; // the rows as they were read last, each as the list lets it out
   #hasEvents = false;
+  #picks = { run: undefined, byIteration: new Map() };
 
   constructor(agent, options) {
     this.#agent = agent;
@@ -26,7 +28,9 @@ export class ToolChoiceRows {
   noteEvent({ type, payload, meta }) {
     if (typeof type !== "string" || !type.startsWith(EVENT)) return;
     this.#hasEvents = true;
-    this.#waiting.push({ key: eventKey(type.slice(EVENT.length), payload), meta });
+    const run = meta?.runId;
+    if (this.#picks.run !== run) this.#picks = { run, byIteration: new Map() };
+    this.#waiting.push({ key: twinKey(KINDS[type.slice(EVENT.length)], payload ?? {}, this.#picks.byIteration), meta });
     if (this.#waiting.length > MOST_WAITING) this.#waiting.shift();
   }
 
@@ -39,7 +43,8 @@ export class ToolChoiceRows {
   }
 
   #withTwins(rows) {
-    const keys = rows.map(rowKey);
+    const picks = new Map();
+    const keys = rows.map((row) => twinKey(row?.kind, row ?? {}, picks));
     const found = [];
     this.#waiting = this.#waiting.filter(({ key, meta }) => {
       const place = keys.lastIndexOf(key); // an earlier run's rows stand before this one's
@@ -83,15 +88,12 @@ export class ToolChoiceRows {
   }
 }
 
-function eventKey(name, payload) {
-  const { iteration, chosen, latencyMs, called } = payload ?? {};
-  if (name === "outcome") return print(["outcome", iteration, called]);
-  return print([name === "picked" ? "pick" : "pick-error", iteration, chosen, latencyMs]);
-}
-
-function rowKey(row) {
-  const { kind, iteration, chosen, latencyMs, called } = row ?? {};
-  return print(kind === "outcome" ? [kind, iteration, called] : [kind, iteration, chosen, latencyMs]);
+/** What an event and its row both say. An outcome says little, so it is known together with the pick before it. */
+function twinKey(kind, { iteration, chosen, latencyMs, called }, picks) {
+  if (kind === "outcome") return print([kind, iteration, called, picks.get(iteration)]);
+  const key = print([kind, iteration, chosen, latencyMs]);
+  picks.set(iteration, key);
+  return key;
 }
 
 function listed(row) {

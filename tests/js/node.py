@@ -38,14 +38,10 @@ def run_node(script: str, *arguments: str, stdin: str = "") -> str:
     return done.stdout
 
 
-async def start_node(script: str, **task: Any) -> dict[str, Any]:
-    """The same beside a server of this process's own: hands `task` in as JSON, gives the JSON it printed."""
+async def run_node_beside(script: Path, *arguments: str) -> str:
+    """The same beside a server of this process's own: what it printed."""
     process = await asyncio.create_subprocess_exec(
-        *_command(),
-        str(SCRIPTS / script),
-        json.dumps(task),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        *_command(), str(script), *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
         out, err = await asyncio.wait_for(process.communicate(), WITHIN)
@@ -53,4 +49,10 @@ async def start_node(script: str, **task: Any) -> dict[str, Any]:
         if process.returncode is None:
             process.kill()
     assert process.returncode == 0, err.decode()
-    return json.loads(out)
+    return out.decode()
+
+
+async def start_node(script: str, **task: Any) -> dict[str, Any]:
+    """The same for a script of this folder: hands `task` in as JSON, gives the JSON it printed."""
+    told: dict[str, Any] = json.loads(await run_node_beside(SCRIPTS / script, json.dumps(task)))
+    return told

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from runs.pages.addresses import run_href
 from runs.pages.model_calls import model_items
 from runs.pages.timeline import Item, Timeline, timeline
 from runs.rules import words
@@ -174,7 +175,7 @@ def _spawn(spawn: reads.SpawnRow, material: Material, behind: Behind) -> SpawnSe
         call_id=spawn.call_id or "",
         received_ms=spawn.received_ms,
         child=spawn.child_run or "",
-        child_href=reverse("run", args=[material.project.key, slug]) if slug else "",
+        child_href=run_href(material.project.key, slug) if slug else "",
         products=tuple(_product(item) for item in json.loads(spawn.products)),
         denied=tuple(json.loads(spawn.denied)) if spawn.denied else (),
         roster=_roster(roster),

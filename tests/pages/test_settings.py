@@ -1,0 +1,102 @@
+"""Settings, and what cannot be undone: each asks for the project's name, typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from runs import models as m
+
+GOOD = {"name": "Northwind desk", "keep_text": "on", "silent_after_s": "60", "time_zone": "Europe/Paris"}
+
+
+def address(people, part="settings/"):
+    return f"/p/{people.northwind.key}/{part}"
+
+
+@pytest.fixture
+def rings(monkeypatch):
+    heard = []
+    monkeypatch.setattr("runs.pages.settings.ring_from_sync", heard.append)
+    return heard
+
+
+def test_settings_are_saved_and_pages_read_again(people, rings):
+    before = people.northwind.words_version
+    posted = GOOD | {"allowed_origins": "HTTPS://App.Example:443/\r\nhttp://localhost:5173\r\n"}
+    del posted["keep_text"]
+    page = people.browser("ada").post(address(people), posted, follow=True).content.decode()
+    assert "Saved." in page
+    project = m.Project.objects.get(pk=people.northwind.pk)
+    assert (project.name, project.keep_text, project.silent_after_s, project.time_zone) == (
+        "Northwind desk",
+        False,
+        60,
+        "Europe/Paris",
+    )
+    assert project.allowed_origins == "http://localhost:5173\nhttps://app.example"
+    assert project.words_version == before + 1
+    assert len(rings) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("name", " ", "The name must not be empty."),
+        ("name", "a\u202eb", "U+202E"),
+        ("name", "a" * 121, "at most 120"),
+        ("silent_after_s", "soon", "whole number of seconds"),
+        ("silent_after_s", "1", "from 5 to"),
+        ("silent_after_s", "9" * 30, "whole number of seconds"),
+        ("time_zone", "../etc/passwd", "The time zone must be one of the list"),
+        ("allowed_origins", "https://good.example\nnot an origin", "Line 2 of the allowed origins"),
+        ("allowed_origins", "https://*.example", "Line 1 of the allowed origins"),
+    ],
+)
+def test_an_odd_value_is_refused_in_a_sentence(people, rings, field, value, says):
+    response = people.browser("ada").post(address(people), GOOD | {field: value})
+    assert response.status_code == 422
+    assert says in response.content.decode()
+    assert m.Project.objects.get(pk=people.northwind.pk).name == "Northwind"
+    assert not rings
+
+
+@pytest.mark.parametrize("typed", ["", "northwind", "Elsewhere"])
+def test_nothing_is_forgotten_without_the_name(people, sample, rings, typed):
+    ada = people.browser("ada")
+    before = (m.Text.objects.count(), m.Run.objects.count(), m.Project.objects.count())
+    run = sample["named"].run.slug
+    for part in ("settings/forget-texts/", "settings/delete/", f"runs/{run}/delete/"):
+        page = ada.post(address(people, part), {"confirm": typed}, follow=True).content.decode()
+        assert "so nothing was done" in page
+    assert (m.Text.objects.count(), m.Run.objects.count(), m.Project.objects.count()) == before
+    assert not rings
+
+
+def test_texts_are_forgotten(people, sample, rings):
+    page = people.browser("ada").post(
+        address(people, "settings/forget-texts/"), {"confirm": "Northwind"}, follow=True
+    )
+    assert "texts are forgotten." in page.content.decode()
+    assert not m.Text.objects.exists()
+    assert rings[0].people
+
+
+def test_a_run_is_deleted_with_its_chain(people, sample, rings):
+    run = sample["named"].run
+    ada = people.browser("ada")
+    part = f"runs/{run.slug}/delete/"
+    assert "Type “Northwind” to confirm" in ada.get(address(people, part)).content.decode()
+    assert ada.post(address(people, part), {"confirm": "Northwind"}).status_code == 302
+    assert not m.Run.objects.filter(pk=run.pk).exists()
+    assert m.Tombstone.objects.get().run == run.name
+    ring = rings[0]
+    assert (ring.runs, ring.people) == ((run.slug,), True)
+    assert ring.position == m.Project.objects.get(pk=people.northwind.pk).position
+    assert ada.get(address(people, part)).status_code == 404
+
+
+def test_a_project_is_deleted(people, sample, rings):
+    response = people.browser("ada").post(address(people, "settings/delete/"), {"confirm": "Northwind"})
+    assert response.status_code == 302
+    assert list(m.Project.objects.values_list("name", flat=True)) == ["Elsewhere"]
+    assert not m.Stream.objects.exists()
