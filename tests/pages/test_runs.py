@@ -15,9 +15,7 @@ from runs.pages import runs as page_runs
 from tests.people import People
 from tests.sample import BEGAN_MS, MODELS_SIDE, Drawn, pen_for
 
-QUERIES_READER = (
-    8  # session, person, membership, runs, sums, first answers, questions, projects for the switcher
-)
+QUERIES_READER = 9  # session, person, membership, runs, sums, first answers, questions, projects for the switcher, the newest
 """Whatever the number of rows. An operator's page reads the tools' names besides."""
 
 NEWEST_FIRST = [
