@@ -26,7 +26,7 @@ from runs.live.feeds import Feed, Feeds, Frame
 from runs.live.gate import Gate
 from runs.live.sources import AnswerSource, RunSource, RunsSource, Source, Version
 from runs.rules import words
-from runs.rules.origins import origin_is_allowed
+from runs.rules.origin import origin_is_allowed
 from runs.store.people import OPERATOR, READER
 from runs.store.sittings import Seat, Sitting
 

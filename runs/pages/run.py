@@ -177,7 +177,7 @@ def _answer_row(
     label = words.capital(words.part(line.number)) if parts else f"Turn {line.number}"
     return AnswerRow(
         slug=line.slug,
-        href=reverse("project", args=[visit.project.key]) + f"answers/{line.slug}/",
+        href=reverse("answer", args=[visit.project.key, line.slug]),
         version=line.version,
         label=label if count > 1 else "",
         title=first_line(line.question),

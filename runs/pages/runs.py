@@ -26,6 +26,7 @@ from runs.pages.run_filters import (
 from runs.rules.vocabulary import Ending, NarrowSkip
 from runs.store import reads_runs
 from runs.store.reads_runs import RunFilter, RunLine
+from runs.store.words import read_words
 
 PAGE_SIZE: Final = 25
 MOST_ANNOUNCED: Final = 99
@@ -139,16 +140,23 @@ def build(visit: Visit, query: QueryDict) -> ReaderRunsPage | OperatorRunsPage:
             paging,
             live_tag(visit),
         )
-    connect = reverse("project", args=[visit.project.key]) + "connect/" if visit.audience.administers else ""
+    connect = reverse("connect", args=[visit.project.key]) if visit.audience.administers else ""
     return OperatorRunsPage(
         tuple(_operator_row(visit, line) for line in lines),
-        operator_filters(wanted, visit, reads_runs.tools_seen(visit.project)),
+        operator_filters(wanted, visit, _tools(visit)),
         filtered,
         all_href,
         paging,
         connect,
         live_tag(visit),
     )
+
+
+def _tools(visit: Visit) -> dict[str, str]:
+    """Each tool's registered name, and how a filter calls it: the app's words first, where there are some."""
+    said = read_words(visit.project.id, visit.project.epoch)
+    labels = ((tool, said.display_name_of(tool)) for tool in reads_runs.tools_seen(visit.project))
+    return {tool: f"{words} ({tool})" if words else tool for tool, words in labels}
 
 
 def live_tag(visit: Visit) -> LiveTag:
