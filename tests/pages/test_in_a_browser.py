@@ -16,6 +16,8 @@ LONG = "w" * 256
 
 
 def enter(page: Any, live_server: Any, people: People, name: str, address: str = "runs/") -> None:
+    """Opens an address as somebody. The test's server has no websockets: the page gets one that stays quiet."""
+    page.route_web_socket("**/ws/live/**", lambda socket: None)
     session = people.browser(name).cookies["sessionid"].value
     page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
     page.goto(f"{live_server.url}/p/{people.northwind.key}/{address}")
