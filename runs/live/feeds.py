@@ -62,6 +62,7 @@ class Feed:
         self.finished = False
         self.watched: Counter[str] = Counter()  # rows that pages have in view, where a source wants to know
         self._parts: dict[str, Part] = {}
+        self._settled = False
         self._began: Version | None = None
         self._pages: set[asyncio.Event] = set()
         self._on_empty = on_empty
@@ -95,9 +96,10 @@ class Feed:
             self._frames[key] = self.frame(changed)
         return self._frames[key]
 
-    def frame(self, fragments: Iterable[Fragment], **more: object) -> Frame:
+    def frame(self, fragments: Iterable[Fragment], version: Version | None = None, **more: object) -> Frame:
+        """`version`: where a page stands that has these, if not where the feed stands now."""
         shown = list(fragments)
-        version = self.version
+        version = version or self.version
         assert version is not None
         body = {
             "type": "show",
@@ -118,18 +120,17 @@ class Feed:
         assert self.version is not None and self._began is not None
         if shown is None or not self.version.follows(shown):
             return await self.whole(through)
-        if shown == self.version:
-            return []
+        if shown == self.version and self._settled:
+            return self._rows_after(shown.position)
         parts = [part.fragment for part in self._parts.values() if part.position is None]
         if shown.position >= self._began.position:
-            rows = [
-                p.fragment
-                for p in self._parts.values()
-                if p.position is not None and p.position > shown.position
-            ]
-            return [*parts, *rows]
+            return [*parts, *self._rows_after(shown.position)]
         missed = await database_sync_to_async(self.source.rows_since)(self.project, shown.position)
         return await self.whole(through) if missed is None else [*parts, *(row for _, row in missed)]
+
+    def _rows_after(self, position: int) -> list[Fragment]:
+        rows = (part for part in self._parts.values() if part.position is not None)
+        return [part.fragment for part in rows if (part.position or 0) > position]
 
     async def whole(self, through: int) -> list[Fragment]:
         return list(await database_sync_to_async(self.source.whole)(self.project, through) or ())
@@ -183,6 +184,7 @@ class Feed:
         ]
         finished_now = reading.finished != self.finished
         first = self.version is None
+        self._settled = reading.settled
         self.version, self.finished = reading.version, reading.finished
         if not (new or moved or finished_now):
             return False

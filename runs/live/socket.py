@@ -157,11 +157,14 @@ class LiveSocket:
             async with feed.news() as news:
                 if feed.gone:
                     raise _Closed(NOTHING_HERE)
-                serial = feed.serial
+                serial, version = (
+                    feed.serial,
+                    feed.version,
+                )  # what changes from here on comes with the next frame
                 parts = await feed.catch_up(watch.shown, watch.through)
                 await self._still(room, sitting, seat)
                 says = {"says": words.caught_up(len(parts))} if watch.again else {}
-                await self._say(feed.frame(parts, **says).text)
+                await self._say(feed.frame(parts, version, **says).text)
                 while not self._has_asked():
                     await self._anything(news)
                     if self._has_asked():

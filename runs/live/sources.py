@@ -32,12 +32,16 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One look at the store: the parts that stand once, the rows that changed, and the version both are of."""
+    """One look at the store: the parts that stand once, the rows that changed, and the version both are at least of.
+
+    `settled`: nothing was committed while it was read, so they are of that version and no later one.
+    """
 
     version: Version
     parts: Sequence[Fragment]
     rows: Sequence[tuple[int, Fragment]]
     finished: bool
+    settled: bool
 
 
 class Source(Protocol):
@@ -81,7 +85,9 @@ class AnswerSource:
         rows: Sequence[tuple[int, Fragment]] = ()
         if since is not None and version.follows(since):
             rows = self.rows_since(project, since.position) or ()
-        return Reading(version, small, rows, page.seen.ending.ended)
+        after = reads_answer.find_version(project.id, self._slug)
+        settled = after is not None and Version(after.epoch, after.version, after.words_version) == version
+        return Reading(version, small, rows, page.seen.ending.ended, settled)
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
         return answer_parts.read_rows(project, self._slug, self._operates, position)
@@ -106,7 +112,7 @@ class RunSource:
         if draw:
             self._drawn_at = now
         page, parts = found
-        return Reading(_version(page.live), parts, (), page.ending.ended)
+        return Reading(_version(page.live), parts, (), page.ending.ended, settled=False)
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
         return ()
@@ -128,7 +134,7 @@ class RunsSource:
     def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
         self._watched = tuple(watched)
         tag, parts = runs.read_parts(Visit(project, self._audience, None), self._watched)
-        return Reading(_version(tag), parts, (), False)
+        return Reading(_version(tag), parts, (), finished=False, settled=False)
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
         return ()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from asgiref.sync import sync_to_async
 
 from runs import announce, models
 from runs.announce import Changed
+from runs.pages.answer import parts as answer_parts
 from tests.live.conftest import Record
 from tests.sample import LOOK_UP, MODELS_SIDE, REFUND, SECRET
 
@@ -155,3 +157,29 @@ async def test_another_epoch_sends_the_whole(record: Record, opens: Any) -> None
     whole = await page.hear()
     assert whole["epoch"] == 2
     assert "call-4" in page.parts["call-rows"]
+
+
+async def test_what_is_committed_while_a_feed_reads_reaches_who_comes_then(
+    record: Record, opens: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts read before a commit and rows read after it: a page that stands at the older version lacks the row."""
+    answer = record.drawn["running"].answer
+    late = await opens("rhea", answer)
+    read_small = answer_parts.read_small
+
+    def and_then_a_call_comes(*args: Any, **named: Any) -> Any:
+        monkeypatch.setattr(answer_parts, "read_small", read_small)
+        found = read_small(*args, **named)
+        record._call(answer, LOOK_UP, "error")
+        return found
+
+    stays = await opens("rhea", answer)
+    await stays.watch()
+    await stays.hear()
+    monkeypatch.setattr(answer_parts, "read_small", and_then_a_call_comes)
+    await record.ring(answer)
+    await stays.hear_until("call-3", "did not work")
+    await late.watch()
+    await late.hear_until("call-3", "did not work")
+    await record.ring(answer)
+    await late.hear_until("rests-on", "Looking up the order was tried and did not work.")
