@@ -19,6 +19,7 @@ STOPPED_WITHIN = 30.0
 class ServerProcess:
     def __init__(self, arguments: list[str], data: Path, environment: Mapping[str, str]) -> None:
         self.data = data
+        self.environment = dict(environment)
         self._process = subprocess.Popen(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
@@ -103,22 +104,27 @@ def server_process(
             server.kill()
 
 
-def make_token_on(server: ServerProcess) -> str:
-    """A project on the server's own database, and a token for it."""
+def run_on(server: ServerProcess, script: str) -> str:
+    """The last line a script prints that is run on the server's own database, in a process of its own."""
     assert server.url  # it has made its database by then
-    made = subprocess.run(
-        [sys.executable, "manage.py", "shell", "-c", _MAKE_TOKEN],
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", script],
         cwd=ROOT,
-        env={**_own_environment(), "FOOTPRINT_DATA": str(server.data)},
+        env={**_own_environment(), "FOOTPRINT_DATA": str(server.data), **server.environment},
         capture_output=True,
         text=True,
-        check=True,
     )
-    return made.stdout.split("token ")[1].split()[0]
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()[-1]
+
+
+def make_token_on(server: ServerProcess) -> str:
+    """A project on the server's own database, and a token for it."""
+    return run_on(server, _MAKE_TOKEN)
 
 
 _MAKE_TOKEN = """
 from runs.models import Project
 from runs.store.tokens import create_token
-print("token", create_token(Project.objects.create(name="Northwind").pk, "", None)[1])
+print(create_token(Project.objects.create(name="Northwind").pk, "", None)[1])
 """

@@ -1,0 +1,1 @@
+"""Chromium on a real server that a real sender reports to: what people see, and how soon."""
