@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -75,6 +76,12 @@ class Wire:
         if self.code is None:
             await self._socket.disconnect(timeout=PATIENCE_S)
 
+    async def vanish(self) -> None:
+        """The connection breaks and the server gives up what it was doing for it."""
+        self.code = 1006
+        with contextlib.suppress(asyncio.CancelledError, TimeoutError):
+            await self._socket.disconnect(timeout=0.1)
+
     async def hello(self, last: int = 0, **fields: Any) -> dict[str, Any]:
         frame = {
             "type": "hello",
@@ -117,6 +124,11 @@ class Wire:
         elif frame["type"] == "welcome":
             self.welcome, self.acked = frame, frame["acked"]
         return frame
+
+    async def is_quiet(self) -> bool:
+        """Nothing has come from the server that was not heard."""
+        quiet: bool = await self._socket.receive_nothing()
+        return quiet
 
     async def until_acked(self, seq: int) -> None:
         while self.acked < seq:

@@ -47,6 +47,7 @@ def open_answer(book: Book, run: RunRow, entry: EventEntry, path: str, *reasons:
         slug=slug(project.secret, "answer", book.stream_names[run.stream_id], run.name, path, ordinal),
         session=run.session,
         current_run=run.id,
+        late=run.finished,
         opened_position=entry.position,
         version=entry.position,
         opened_ms=entry.received_ms,

@@ -36,16 +36,21 @@ from runs.record.calls import (
     start_call,
 )
 from runs.record.entries import CONSUMER_SCOPE, Entry, EventEntry, NoteEntry
-from runs.record.ids import slug
 from runs.record.names import see, tools_declared
-from runs.record.resumes import begin_leg, pause_request, settle_pauses
+from runs.record.resumes import begin_leg, pause_request
+from runs.record.run_words import (
+    MODEL_EVENTS,
+    composition_enter,
+    composition_exit,
+    configured,
+    disposition,
+    run_of,
+)
 from runs.rules.kept import (
     AnswerChecked,
-    Composition,
     EvidenceChecked,
     LlmEnd,
     LlmStart,
-    RunConfigured,
     ToolNote,
     ToolStart,
     TurnEnd,
@@ -57,10 +62,7 @@ from runs.store.rows import AnswerRow, RunRow
 
 # Segments that the framework puts between an agent and its stages; never a step's own path.
 INNER_SEGMENTS = ("sf-", "final")
-RUN_OPENERS = frozenset(["agent.run_configured", "composition.enter"])
-MODEL_EVENTS = frozenset(["stream.llm_start", "stream.llm_end"])
 TURN_GOES_ON = frozenset(["agent.iteration_start", "stream.llm_start"])
-MOST_AGENTS_REMEMBERED = 50
 
 
 def fold(book: Book, entry: Entry) -> None:
@@ -72,7 +74,7 @@ def fold(book: Book, entry: Entry) -> None:
     if not entry.run_name:
         _RUNLESS.get(kind, _nothing_runless)(book, entry)
         return
-    run = _run_of(book, entry)
+    run = run_of(book, entry)
     if kind in _OWN:
         _OWN[kind](book, run, entry)
     elif kind in _IN_A_TURN:
@@ -81,107 +83,6 @@ def fold(book: Book, entry: Entry) -> None:
         else:
             _IN_A_TURN[kind](book, run, entry, _turn_for(book, run, entry))
     book.touch(run)
-
-
-# -- runs ---------------------------------------------------------------------------------------
-
-
-def _run_of(book: Book, entry: EventEntry) -> RunRow:
-    """The event's run, new when this is its first word; what every event tells of it is noted."""
-    meta = entry.kept.meta
-    run = book.runs.get((entry.stream_id, entry.run_name))
-    if run is None:
-        run = _new_run(book, entry)
-    run.session = run.session or meta.session_id or ""
-    if run.session and not run.session_slug:
-        run.session_slug = slug(book.project.secret, "session", run.session)
-    run.principal = run.principal or meta.principal or ""
-    run.tenant = run.tenant or meta.tenant or ""
-    run.trace = run.trace or meta.trace_id or ""
-    if meta.composition_path and not run.composition and not meta.composition_path[0].startswith("Agent:"):
-        run.composition = meta.composition_path[0][:300]
-    if meta.wall_clock_ms is not None:
-        run.opened_clock_ms = meta.wall_clock_ms if run.opened_clock_ms is None else run.opened_clock_ms
-        run.last_clock_ms = meta.wall_clock_ms
-    run.last_ms = entry.received_ms
-    run.version = max(run.version, entry.position)
-    if run.finished:
-        run.late += 1
-    for answer in book.answers_of_run.get(run.id, ()):
-        if answer.ending == Ending.SILENT and answer.current_run == run.id:
-            answer.ending = Ending.RUNNING.value
-            settle(answer)
-            book.changed(answer, entry.position, entry.received_ms)
-    return run
-
-
-def _new_run(book: Book, entry: EventEntry) -> RunRow:
-    project, kind = book.project, entry.kept.type
-    memory = book.memory(entry.stream_id)
-    run = RunRow(
-        id=book.new_id(),
-        project_id=project.id,
-        epoch=project.epoch,
-        stream_id=entry.stream_id,
-        name=entry.run_name,
-        slug=slug(project.secret, "run", book.stream_names[entry.stream_id], entry.run_name),
-        first_position=entry.position,
-        version=entry.position,
-        opened_ms=entry.received_ms,
-        last_ms=entry.received_ms,
-        # After a hole, a run that does not begin with its own first word may have lost it there.
-        gap=memory.gap and kind not in RUN_OPENERS,
-    )
-    if kind not in MODEL_EVENTS:
-        run.begun = "agent"
-    agent = ""
-    if isinstance(entry.kept.body, RunConfigured):
-        agent = entry.kept.body.agent_id or ""
-    last_runs: dict[str, int] = msgspec.json.decode(memory.last_runs)
-    fitting = last_runs.values() if not agent else [last_runs[a] for a in (agent, "") if a in last_runs]
-    run.previous = max(fitting, default=None)
-    last_runs.pop(agent, None)
-    last_runs[agent] = run.id
-    while len(last_runs) > MOST_AGENTS_REMEMBERED:
-        last_runs.pop(next(iter(last_runs)))
-    memory.last_runs = msgspec.json.encode(last_runs).decode()
-    book.touch(memory)
-    book.file_run(run)
-    return run
-
-
-def _configured(book: Book, run: RunRow, entry: EventEntry) -> None:
-    told: RunConfigured = entry.kept.body
-    run.agent = run.agent or told.agent_id or ""
-    if told.llm is not None:
-        run.provider = run.provider or told.llm.provider or ""
-        run.model = run.model or told.llm.model or ""
-
-
-def _finish_run(book: Book, run: RunRow, entry: EventEntry) -> None:
-    """The run is over. A turn without a last word ends as `unknown`; one that waits for a person still waits."""
-    for answer in list(book.answers_of_run.get(run.id, ())):
-        if answer.current_run == run.id and answer.ending != Ending.ASKED:
-            end_answer(book, answer, Ending.UNKNOWN, entry)
-    if not run.finished:
-        run.finished = True
-        run.ended_ms = entry.received_ms
-
-
-def _disposition(book: Book, run: RunRow, entry: EventEntry) -> None:
-    settle_pauses(book, run, entry)
-    _finish_run(book, run, entry)
-
-
-def _composition_enter(book: Book, run: RunRow, entry: EventEntry) -> None:
-    told: Composition = entry.kept.body
-    if not entry.path and not run.composition:
-        run.composition = f"{told.kind or 'other'}:{told.name or told.id or ''}"[:300]
-
-
-def _composition_exit(book: Book, run: RunRow, entry: EventEntry) -> None:
-    if not entry.path:  # the outermost: nested ones lie under a step
-        _finish_run(book, run, entry)
 
 
 # -- turns --------------------------------------------------------------------------------------
@@ -196,7 +97,6 @@ def _turn_start(book: Book, run: RunRow, entry: EventEntry) -> None:
     if run.finished:
         reasons.append(Reason.UNMATCHED)
     answer = open_answer(book, run, entry, entry.path, *reasons)
-    answer.late = run.finished
     answer.question_at = entry.position
     run.begun = "turn"
     book.changed(answer, entry.position, entry.received_ms)
@@ -364,7 +264,15 @@ def _args_invalid(book: Book, run: RunRow, entry: EventEntry) -> None:
 
 
 def _fatal(book: Book, run: RunRow, entry: EventEntry) -> None:
-    """At the root a thrown error ends every open turn of its run; under a step, that step's."""
+    """At the root a thrown error ends every open turn of its run; under a step, that step's.
+
+    An agent that failed has had a turn: where none was seen (its start is missing and nothing else came before the
+    error) it opens here. What failed without naming an agent is a bare model call, which has none.
+    """
+    if run.agent and not run.finished and not book.answers_of_run.get(run.id):
+        run.begun = "unseen"
+        open_answer(book, run, entry, entry.path, Reason.NOT_OBSERVED)
+        apply_waiting(book, run, entry)
     for answer in list(book.answers_of_run.get(run.id, ())):
         if answer.current_run == run.id and (not entry.path or covers(answer.path, entry.path)):
             end_answer(book, answer, Ending.FAILED, entry)
@@ -471,7 +379,7 @@ Own = Callable[[Book, RunRow, EventEntry], None]
 InATurn = Callable[[Book, RunRow, EventEntry, AnswerRow | None], None]
 
 _OWN: dict[str, Own] = {
-    "agent.run_configured": _configured,
+    "agent.run_configured": configured,
     "agent.turn_start": _turn_start,
     "agent.evidence_checked": _evidence,
     "agent.output_contract_unmet": _replaced,
@@ -481,9 +389,9 @@ _OWN: dict[str, Own] = {
     "tools.result_refused": call_erred,
     "error.fatal": _fatal,
     "reliability.fail_fast": _fail_fast,
-    "composition.enter": _composition_enter,
-    "composition.exit": _composition_exit,
-    "integrity.disposition": _disposition,
+    "composition.enter": composition_enter,
+    "composition.exit": composition_exit,
+    "integrity.disposition": disposition,
     "footprint.tool_choice.row": choice.row,
     "tool_choice.picked": choice.picked,
     "tool_choice.failed": choice.failed,

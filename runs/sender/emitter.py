@@ -161,6 +161,11 @@ class Emitter:
         self.state, self.error = "stopped", sentence
         log.error("%s Nothing more is sent to Footprint.", sentence)
 
+    def tell_refusal(self, sentence: str, number: int | None) -> None:
+        """Log the first of many refusals and every hundredth: the agent's log is for the agent."""
+        if self.core.refused_count % 100 == 1:
+            log.warning(sentence + " Refused so far: %d.", number, self.core.refused_count)
+
     def end(self) -> bool:
         """No more events: what is buffered still goes out, then the stream ends. False when it had ended before."""
         with self._lock:
@@ -222,7 +227,7 @@ class Emitter:
         number = buffer.skip() if line.data is None else buffer.append(line.data)
         if line.refusal is not None:
             self.core.note(Refusal(number, "not-listed", line.refusal))
-            log.warning("Event %d does not fit the list of what is kept.", number)
+            self.tell_refusal("Event %s does not fit the list of what is kept.", number)
         elif buffer.lost > before and not self._full:
             self._full = True
             log.warning("The buffer is full: the oldest events are given up, and reported as lost.")

@@ -19,6 +19,7 @@ _quiet = logging.getLogger("footprint.sender.socket")
 _quiet.setLevel(logging.WARNING)
 
 PATIENCE: Final = 30.0  # seconds without a word that the server owes us; then the connection is given up
+LAST_WORDS: Final = 1.0
 ABNORMAL: Final = 1006
 
 
@@ -114,6 +115,8 @@ class Pump:
         directions = [asyncio.create_task(self._listen(socket)), asyncio.create_task(self._send(socket))]
         try:
             done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+            if directions[0] not in done:  # sending found it closed: hear the server's last words
+                await asyncio.wait(directions[:1], timeout=LAST_WORDS)
             for direction in done:
                 direction.result()
         finally:
@@ -152,7 +155,7 @@ class Pump:
                 leave = core.must_reconnect
                 welcomed = core.welcomed
             if refusal is not None:
-                log.warning("The server did not keep event %s.", refusal.seq)
+                self._emitter.tell_refusal("The server did not keep event %s.", refusal.seq)
             if leave:
                 return
             if welcomed and self._emitter.state == "connecting":

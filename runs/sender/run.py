@@ -54,6 +54,11 @@ class Run:
         self._open: dict[str, tuple[str, int]] = {}
         self._configured()
 
+    @property
+    def iteration(self) -> int:
+        """How many model calls this turn has had."""
+        return self._iteration
+
     # -- a turn ---------------------------------------------------------------------------------
 
     def turn_start(self, question: str) -> None:
@@ -150,7 +155,7 @@ class Run:
 
     def turn_end(self, answer: str, *, stopped_early: Mapping[str, Any] | None = None) -> None:
         """The agent answered. `stopped_early`: `{"reason", "iteration", "pendingToolCalls", "wrappedUp"?}`."""
-        stage = self._next_stage("final/prepare-final") if not self._path else self._next_stage("final")
+        stage = self._next_stage("final")
         self._end_iteration(stage)
         payload = present(
             turnIndex=0,

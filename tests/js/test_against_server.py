@@ -3,6 +3,8 @@
 import asyncio
 import signal
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +18,31 @@ from tests.server_process import server_process
 pytestmark = pytest.mark.node
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    url: str
+    data: Path
+    token: str
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    data = tmp_path_factory.mktemp("served")
+    with server_process(data=data) as server:
+        url = server.url  # there are tables as soon as there is an address
+        yield Served(url, data, server_data.begin(data))
+
+
 def expected_answers(name: str) -> list[dict[str, Any]]:
     facts = recordings.facts()[name]["answers"]
     return [{**answer, "incomplete": sorted(answer["incomplete"])} for answer in facts]
 
 
-async def test_every_recording_is_told_as_its_facts_say(tmp_path: Path):
+async def test_every_recording_is_told_as_its_facts_say(served: Served):
     names = recordings.names()
-    with server_process(data=tmp_path) as server:
-        address, token = server.url, server_data.begin(tmp_path)  # the address says that the tables are there
-        files = [str(recordings.FOLDER / name) for name in names]
-        statuses = await start_node("send_each.mjs", url=address, token=token, files=files)
-        told = server_data.record(tmp_path)
+    files = [str(recordings.FOLDER / name) for name in names]
+    statuses = await start_node("send_each.mjs", url=served.url, token=served.token, files=files)
+    told = server_data.record(served.data)
     for name in names:
         stream = name.removesuffix(".jsonl")
         status = statuses[stream]
@@ -53,6 +68,7 @@ async def test_a_restart_of_the_server_costs_nothing(tmp_path: Path):
                 token=token,
                 files=[str(recordings.FOLDER / name)],
                 everyMs=20,
+                closeWithinMs=45_000,
                 options={"name": "restarted"},
             )
         )
@@ -68,17 +84,14 @@ async def test_a_restart_of_the_server_costs_nothing(tmp_path: Path):
     assert record["restarted"] == expected_answers(name)
 
 
-async def test_a_token_that_is_not_known_is_told_in_a_sentence(tmp_path: Path):
-    with server_process(data=tmp_path) as server:
-        files = [str(recordings.FOLDER / "plain_answer.jsonl")]
-        told = await start_node("send.mjs", url=server.url, token="fp_nobody", files=files, waitMs=300)
+async def test_a_token_that_is_not_known_is_told_in_a_sentence(served: Served):
+    files = [str(recordings.FOLDER / "plain_answer.jsonl")]
+    told = await start_node("send.mjs", url=served.url, token="fp_nobody", files=files, waitMs=300)
     assert told["status"]["state"] == "stopped"
     assert "token" in told["status"]["message"]
 
 
 @pytest.mark.parametrize("where", ["option", "getSnapshot"])
-async def test_tool_choice_rows_and_declarations_are_taken(tmp_path: Path, where: str):
-    with server_process(data=tmp_path) as server:
-        address, token = server.url, server_data.begin(tmp_path)
-        status = await start_node("tool_choice.mjs", url=address, token=token, where=where)
+async def test_tool_choice_rows_and_declarations_are_taken(served: Served, where: str):
+    status = await start_node("tool_choice.mjs", url=served.url, token=served.token, where=where)
     assert (status["state"], status["isSettled"], status["refused"]) == ("closed", True, 0)

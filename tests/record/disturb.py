@@ -5,9 +5,9 @@ reordered one event, and the sender said `bye`. *Before numbering* (in the agent
 swapped one event, and the stream that the sender then numbers has no hole. That one is "as recorded" or "as sent": the
 shipped senders leave out what is not kept before they number, so that other events are neighbours.
 
-The verdict compares what the record tells with what it tells undisturbed. *What an answer tells* is: run, path, ordinal,
-legs, ending and stop reason, the calls in order (tool, id, outcome), how many were asked for and never sent, the reasons
-why it is incomplete, the texts of question and answer, the token totals, and that the text delivered was replaced.
+The verdict compares what the record tells with what it tells undisturbed. *What an answer tells*: run, path, ordinal,
+legs, ending and stop reason, the calls in order (tool, id, outcome), how many were asked for and never sent, the
+reasons why it is incomplete, the texts of question and answer, the token totals, and whether the text was replaced.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ GROUPS: dict[str, list[str]] = {
         "fatal_provider_error.jsonl",
         "process_dies_mid_tool.jsonl",
         "example_strict_output_reliability.jsonl",
+        "example_tool_discovery_failure.jsonl",
     ],
     "several agents or runs": [
         "interleaved_two_runs.jsonl",
@@ -110,43 +111,55 @@ class Disturbance:
 @dataclass(frozen=True, slots=True)
 class Recording:
     name: str
+    lines: list[str]
     events: list[Event]
 
     @classmethod
     def read(cls, name: str) -> Recording:
-        return cls(name, [keep(line) for line in recordings.lines(name)])
+        lines = recordings.lines(name)
+        return cls(name, lines, [keep(line) for line in lines])
 
-    def of(self, where: Where) -> list[Event]:
-        if where is Where.SENT:
-            return [event for event in self.events if not isinstance(event, Dropped)]
-        return self.events
+    def places(self, where: Where) -> list[int]:
+        """The indexes of the events that a sender numbers."""
+        kept_only = where is Where.SENT
+        return [i for i, event in enumerate(self.events) if not (kept_only and isinstance(event, Dropped))]
 
     def disturbances(self, where: Where) -> Iterator[Disturbance]:
-        count = len(self.of(where))
+        count = len(self.places(where))
         for at in range(count):
             for how in HOWS:
                 if how != "swapped" or at + 1 < count:
                     yield Disturbance(self.name, where, how, at)
 
     def kind(self, disturbance: Disturbance) -> str:
-        event = self.of(disturbance.where)[disturbance.at]
+        event = self.events[self.places(disturbance.where)[disturbance.at]]
         return event.type if isinstance(event, Kept) else "(not kept)"
 
-    def items(self, disturbance: Disturbance | None = None) -> list[Item | Missing]:
-        """What arrives, in order, with its numbers, and the sender's `bye`."""
-        where = disturbance.where if disturbance else Where.TRANSIT
-        events = list(self.of(where))
+    def numbered(self, disturbance: Disturbance | None = None) -> tuple[list[tuple[int, int]], int]:
+        """What arrives, in order, as (seq, index of the event), and the last number that the sender gave."""
         if disturbance is None:
-            numbered = list(enumerate(events, 1))
-        elif where is Where.TRANSIT:
-            numbered = _disturb(list(enumerate(events, 1)), disturbance)
-        else:
-            numbered = list(enumerate(_disturb(events, disturbance), 1))
-        last = max((seq for seq, _ in numbered), default=0) if where is not Where.TRANSIT else len(events)
-        return [*(Item(seq, event) for seq, event in numbered), Missing(last, last, ends=True)]
+            return list(enumerate(self.places(Where.TRANSIT), 1)), len(self.events)
+        places = self.places(disturbance.where)
+        if disturbance.where is Where.TRANSIT:
+            return _disturb(list(enumerate(places, 1)), disturbance), len(places)
+        numbered = list(enumerate(_disturb(places, disturbance), 1))
+        return numbered, len(numbered)
 
     def record(self, disturbance: Disturbance | None = None) -> MemoryRecord:
-        return MemoryRecord().arrive(self.items(disturbance))
+        numbered, last = self.numbered(disturbance)
+        items: list[Item | Missing] = [Item(seq, self.events[index]) for seq, index in numbered]
+        return MemoryRecord().arrive([*items, Missing(last, last, ends=True)])
+
+    def frames(self, disturbance: Disturbance | None = None) -> tuple[list[tuple[int, list[str]]], int]:
+        """The same as frames of the wire: (first seq, lines), one for every unbroken piece; and the last number."""
+        numbered, last = self.numbered(disturbance)
+        frames: list[tuple[int, list[str]]] = []
+        for seq, index in numbered:
+            if frames and frames[-1][0] + len(frames[-1][1]) == seq:
+                frames[-1][1].append(self.lines[index])
+            else:
+                frames.append((seq, [self.lines[index]]))
+        return frames, last
 
 
 def _disturb(things: list[Any], disturbance: Disturbance) -> list[Any]:

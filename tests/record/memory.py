@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -36,6 +37,7 @@ class MemoryRecord:
         self.book = Book(facts, 0)
         self.streams: dict[str, LockedStream] = {}
         self.texts: dict[int, str] = {}
+        self.entries: list[Entry] = []
 
     def stream(self, name: str = STREAM) -> LockedStream:
         if name not in self.streams:
@@ -59,6 +61,7 @@ class MemoryRecord:
 
     def fold(self, entries: Iterable[Entry]) -> MemoryRecord:
         for entry in entries:
+            self.entries.append(entry)
             fold(self.book, entry)
         return self
 
@@ -135,9 +138,9 @@ def _plain(table: type[Row], values: tuple[Any, ...], streams: dict[int, str]) -
             value = streams[value]
         elif field.name == "last_runs":
             value = {agent: _number(row_id) for agent, row_id in msgspec.json.decode(value).items()}
-        elif field.name == "id" or isinstance(value, int) and value >> ID_BITS and field.name in REFERENCES:
+        elif field.name == "id" or (isinstance(value, int) and value >> ID_BITS and field.name in REFERENCES):
             value = _number(value)
-        plain.append(f"{field.name}={value!r}")
+        plain.append(f"{field.name}={str(value) if isinstance(value, StrEnum) else value!r}".replace("'", ""))
     return tuple(plain)
 
 
@@ -149,4 +152,3 @@ RECEIPTS = frozenset(["opened_ms", "last_ms", "ended_ms", "closed_ms", "received
 REFERENCES = frozenset(
     ["run_id", "answer_id", "current_run", "leg_of", "previous", "retry_of", "spawn_id", "roster"]
 )
-

@@ -117,6 +117,15 @@ class Story(RuleBasedStateMachine):
     def hear(self) -> None:
         self.core.received(self.to_sender.popleft())
 
+    @rule()
+    def get_going(self) -> None:
+        """Steps that are seldom drawn in this order: a welcomed connection with events on their way."""
+        if not self.connected:
+            self.connect()
+        while self.to_sender:
+            self.hear()
+        self.send(5)
+
     @precondition(lambda self: self.connected)
     @rule(killed=st.booleans(), code=st.sampled_from([1006, 1011, 1012, 4429]))
     def lose_connection(self, killed: bool, code: int) -> None:
