@@ -7,6 +7,7 @@ server restarts (all are closed with 1012).
 import os
 from typing import Any
 
+from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
@@ -21,6 +22,7 @@ pages = PageThreads(django, settings.FOOTPRINT["page_threads"])
 
 from runs.intake import frames  # noqa: E402
 from runs.intake.socket import IngestSocket  # noqa: E402
+from runs.live.socket import LiveSocket  # noqa: E402
 
 
 async def _nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -31,9 +33,10 @@ async def _nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 nothing_here: Any = _nothing_here  # Django's types know views only
 ingest: Any = IngestSocket.as_asgi()
+live: Any = AuthMiddlewareStack(LiveSocket.as_asgi())
 sockets: list[URLPattern] = [
     path("ws/ingest/", ingest),
-    # path("ws/live/", AuthMiddlewareStack(LiveSocket.as_asgi())),
+    path("ws/live/", live),
     re_path("", nothing_here),
 ]
 farewells: dict[str, str] = {

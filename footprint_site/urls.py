@@ -13,6 +13,7 @@ urlpatterns = [
     path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
     path("admin/", admin.site.urls),
     path("", include("runs.pages.home")),
+    path("", include("runs.pages.patterns")),
     # Inside a project: what everybody reads.
     path("p/<str:key>/", include("runs.pages.runs")),
     path("p/<str:key>/", include("runs.pages.run")),

@@ -9,6 +9,13 @@ import pytest
 from tests import requirements
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """People are made for nearly every test; a hash that is slow on purpose would be most of the suite's time."""
+    from django.conf import settings
+
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for need in requirements.ALL:
         if item.get_closest_marker(need.marker) is None or need.path() is not None:

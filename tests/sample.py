@@ -3,7 +3,7 @@
     sample = make(people)            every kind of answer in Northwind, oldest first
     sample["named"].answer           see NAMES
 
-Registered names, ids and other words of the model's side hold the marker ``zz``, so that a test can look for it.
+Registered names, ids and other words of the model's side hold the marker ``_zz``, so that a test can look for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runs.models import ID_BITS, Project
 __all__ = ["NAMES", "Drawn", "Pen", "Story", "make", "sample"]
 
 BEGAN_MS = 1_790_000_000_000  # 21 September 2026, 14:13:20 UTC
-MODELS_SIDE = "zz"  # stands in every registered name, id, agent, model and provider of the sample
+MODELS_SIDE = "_zz"  # ends every registered name, id, agent, model and provider; no random token has a "_"
 
 NAMES = (
     "named",  # answered; one named call worked twice, one named failed, one without a name never ran
@@ -82,13 +82,13 @@ class Pen:
         at = self.at()
         values = {
             "stream": self.stream,
-            "name": f"run-{name}-{self.number}-zz",
+            "name": f"run-{name}-{self.number}_zz",
             "slug": f"r{self.number:04d}{name}"[:26],
-            "session": "session-zz",
+            "session": "session_zz",
             "session_slug": "s0001desk",
-            "agent": "agent-zz",
-            "provider": "provider-zz",
-            "model": "model-zz",
+            "agent": "agent_zz",
+            "provider": "provider_zz",
+            "model": "model_zz",
             "begun": "turn",
             "finished": True,
             "first_position": at,
@@ -156,7 +156,7 @@ class Pen:
             "run_id": answer.current_run,
             "number": number,
             "tool": tool,
-            "call_id": f"call-{number}-zz",
+            "call_id": f"call-{number}_zz",
             "state": "open" if is_open else "closed",
             "outcome": outcome,
             "not_run": outcome == "not-run",
@@ -219,7 +219,7 @@ class Pen:
 
 def pen_for(project: Project) -> Pen:
     stream = models.Stream.objects.create(
-        project=project, name=f"desk-{project.key}-zz", instance="one", opened_ms=BEGAN_MS, last_ms=BEGAN_MS
+        project=project, name=f"desk-{project.key}_zz", instance="one", opened_ms=BEGAN_MS, last_ms=BEGAN_MS
     )
     return Pen(project, stream)
 
@@ -275,9 +275,9 @@ def make(project: Project) -> Drawn:
     pen.call(answer, SECRET)
     drawn["retry"] = Story(run, (answer,))
 
-    run = pen.run("parts", composition="Sequence:pipeline-zz")
-    first = pen.answer(run, "Summarise the three returns.", "Three chairs came back.", path="first-zz")
-    second = pen.answer(run, "Three chairs came back.", "We owe three refunds.", path="second-zz")
+    run = pen.run("parts", composition="Sequence:pipeline_zz")
+    first = pen.answer(run, "Summarise the three returns.", "Three chairs came back.", path="first_zz")
+    second = pen.answer(run, "Three chairs came back.", "We owe three refunds.", path="second_zz")
     pen.call(first, LOOK_UP)
     drawn["parts"] = Story(run, (first, second))
 
@@ -285,7 +285,7 @@ def make(project: Project) -> Drawn:
 
     drawn["choices"] = _choices(pen)
 
-    run = pen.run("running", finished=False, session="session-two-zz", session_slug="s0002web")
+    run = pen.run("running", finished=False, session="session-two_zz", session_slug="s0002web")
     answer = pen.answer(
         run, "Is the red chair in stock?", None, ending="running", reasons="not-ended,still-open", open_llm=1
     )
@@ -307,7 +307,7 @@ def _choices(pen: Pen) -> Story:
     offered = [LOOK_UP, REFUND, SECRET]
     pick = {
         "source": "classifier",
-        "classifier": {"name": "classifier-zz", "model": "small-zz"},
+        "classifier": {"name": "classifier_zz", "model": "small_zz"},
         "offered": offered,
         "ranked": [
             {"name": LOOK_UP, "score": 0.81},
@@ -330,7 +330,7 @@ def _choices(pen: Pen) -> Story:
     pen.choice(answer, "pick", 3, full | {"narrowedSkipped": "too-few"}, skipped="too-few")
     pen.choice(answer, "outcome", 3, {"called": []})
     error = {
-        "source": "classifier", "classifier": {"name": "classifier-zz"}, "status": 503, "latencyMs": 2_000,
+        "source": "classifier", "classifier": {"name": "classifier_zz"}, "status": 503, "latencyMs": 2_000,
         "served": offered, "narrowedSkipped": "unavailable",
     }  # fmt: skip
     pen.choice(answer, "pick-error", 4, error, skipped="unavailable")
@@ -343,7 +343,7 @@ def _choices(pen: Pen) -> Story:
     )  # fmt: skip
     spawn = models.Spawn.objects.create(
         **pen.row(), stream=pen.stream, run=run, answer=answer, roster=roster.id, tool=DELEGATE,
-        call_id="call-2-zz", child_run="child-zz", position=pen.at(), received_ms=answer.opened_ms + 900,
+        call_id="call-2_zz", child_run="child_zz", position=pen.at(), received_ms=answer.opened_ms + 900,
         products=json.dumps([{"name": "notes_zz", "contentOrigin": "internal"}, {"name": "web_zz"}]), violations=1,
     )  # fmt: skip
     models.Violation.objects.create(

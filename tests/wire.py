@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -75,6 +76,12 @@ class Wire:
         if self.code is None:
             await self._socket.disconnect(timeout=PATIENCE_S)
 
+    async def vanish(self) -> None:
+        """The connection breaks and the server gives up what it was doing for it."""
+        self.code = 1006
+        with contextlib.suppress(asyncio.CancelledError, TimeoutError):
+            await self._socket.disconnect(timeout=0.1)
+
     async def hello(self, last: int = 0, **fields: Any) -> dict[str, Any]:
         frame = {
             "type": "hello",
@@ -118,6 +125,11 @@ class Wire:
             self.welcome, self.acked = frame, frame["acked"]
         return frame
 
+    async def is_quiet(self) -> bool:
+        """Nothing has come from the server that was not heard."""
+        quiet: bool = await self._socket.receive_nothing()
+        return quiet
+
     async def until_acked(self, seq: int) -> None:
         while self.acked < seq:
             await self.hear()
@@ -145,3 +157,26 @@ async def send_all(wire: Wire, lines: list[str], *, a_frame: int = 100, last: in
         if first - wire.acked > 800:
             await wire.until_acked(first - 1)
     await wire.until_acked(total)
+
+
+HELLO = {"type": "hello", "protocol": 1, "stream": "s", "instance": "i", "sender": "x", "last": 0}
+
+
+def hello(**fields: Any) -> str:
+    """A hello frame as text, with these fields instead of its own."""
+    return json.dumps({**HELLO, **fields})
+
+
+def closed(wire: Wire, *frames: str) -> tuple[int, str]:
+    """Say these frames and wait to be closed: the code and the announced reason."""
+
+    async def story() -> tuple[int, str]:
+        async with wire:
+            for frame in frames:
+                await wire.say(frame)
+            code = await wire.until_closed()
+            assert wire.closing is not None
+            assert wire.closing["code"] == code
+            return code, wire.closing["reason"]
+
+    return run(story)

@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 
 from runs.intake import frames, service
 from runs.intake.frames import BareEvents, Bye, Events, Hello, Lost, Problem
@@ -24,7 +25,7 @@ from runs.intake.numbering import Batch, Item, Missing, Settled
 from runs.intake.settle import settle_unnumbered
 from runs.intake.writer import now_ms
 from runs.rules.kept import Dropped, Kept, Refused, keep
-from runs.rules.origins import origin_is_allowed
+from runs.rules.origin import origin_is_allowed
 from runs.store import incoming
 from runs.store.tokens import TokenRow, find_token, tokens_in_force, touch_used
 
@@ -43,6 +44,7 @@ ENDS = {
     "revoked": (frames.NO_TOKEN, "the token was revoked"),
     "taken-over": (frames.TAKEN_OVER, "a newer connection of the same sender took this stream over"),
     "gone": (frames.NO_TOKEN, "the project is gone"),
+    "trouble": (frames.TROUBLE, "the server could not store what came; connect again and resume"),
 }
 
 
@@ -67,6 +69,7 @@ class IngestSocket:
         self._bare: bool | None = None
         self._top = 0  # the highest seq received
         self._settled = 0
+        self._used_up = 0  # numbers to here are stored, and the sender does not know: its buffer was lost
         self._in_flight = 0  # new events brought and not yet settled
         self._bytes_waiting = 0
         self._items_waiting = 0
@@ -94,12 +97,16 @@ class IngestSocket:
             await self._close(closed)
         except _Left:
             pass
+        except (DatabaseError, InterfaceError) as problem:
+            log.warning("The database cannot be asked (%s): a connection ends", type(problem).__name__)
+            await self._close(
+                _Closed(frames.TROUBLE, "the database cannot be reached; connect again and resume")
+            )
         finally:
             _let_go(self)
             for task in (reader, teller):
                 task.cancel()
-                with contextlib.suppress(asyncio.CancelledError, _Closed, _Left):
-                    await task
+            await asyncio.gather(reader, teller, return_exceptions=True)
 
     async def _close(self, closed: _Closed) -> None:
         with contextlib.suppress(Exception):  # the peer may have left meanwhile
@@ -182,7 +189,7 @@ class IngestSocket:
             if token.id not in tokens_in_force([token.id]):
                 return None
             touch_used(token.id)
-            opened = incoming.open_stream(token.project_id, name, instance, sender, last, now_ms(), bare=bare)
+            opened = incoming.open_stream(token.project_id, name, instance, sender, now_ms(), bare=bare)
             if opened is not None and bare:
                 settle_unnumbered(token.project_id, opened.id, now_ms())
             return opened
@@ -194,6 +201,7 @@ class IngestSocket:
             raise _Closed(frames.STREAM_TAKEN, opened.taken)
         self._stream, self._stream_name, self._bare = opened, name, bare
         self._top = self._settled = opened.acked
+        self._used_up = opened.acked if last < opened.acked else 0
         _hold(opened.id, self)
         if not bare:
             limits = {
@@ -223,6 +231,12 @@ class IngestSocket:
         last = frame.first + len(frame.lines) - 1
         if last > frames.MAX_SEQ:
             raise _Closed(frames.BAD_PROTOCOL, "events.first: expected a smaller number")
+        if frame.first <= self._used_up:  # new events would pass for repeats and vanish
+            raise _Closed(
+                frames.STREAM_TAKEN,
+                f"events up to {self._used_up} are stored already, and the sender numbers from {frame.first}; "
+                "choose a new stream id",
+            )
         # A place in the stream, not a count: what was sent twice is settled already and takes no room.
         self._top = max(self._top, last)
         window = self._limits["window"]

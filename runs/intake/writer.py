@@ -4,7 +4,8 @@ Whatever waits when a transaction ends goes into the next one (group commit): un
 events, alone an event waits for nobody. On SQLite all projects share a transaction; on PostgreSQL each has its own,
 projects in ascending id. Acks and the doorbell follow the commit, never the other way round.
 
-A batch that the database or the fold rejects is halved down to the one event, which is refused as `unstorable`.
+A batch that the database or the fold rejects is halved down to the one event, which is refused as `unstorable`. Where
+even the refusal cannot be written it is not the event's fault: the connection ends and the sender brings it again.
 A database that cannot be reached is asked again until it can: nothing is refused for that, and nothing is acknowledged.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -19,7 +21,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
 from runs.announce import Changed
 from runs.intake.numbering import Batch, Item, Settled
@@ -32,6 +34,14 @@ MOST_ITEMS = 5_000  # in one transaction: bounds its length and a book's size
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 # PostgreSQL's classes of trouble that pass: connection, resources, operator, rollback, not now, read only.
 PASSING_SQLSTATES = ("08", "53", "57", "40", "55", "25")
+# SQLite's: locked by others, no memory, read only, interrupted, no disk, full, cannot be opened.
+PASSING_SQLITE = frozenset(
+    [
+        *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM),
+        *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL),
+        sqlite3.SQLITE_CANTOPEN,
+    ]
+)
 
 Done = Callable[[Settled], None]
 
@@ -40,6 +50,11 @@ Done = Callable[[Settled], None]
 class _Brought:
     batch: Batch
     done: Done
+    told: bool = False
+
+    def tell(self, settled: Settled) -> None:
+        self.told = True
+        self.done(settled)
 
 
 @dataclass(slots=True)
@@ -55,6 +70,9 @@ class Writer:
         self._on_changed = on_changed
         self._jobs: queue.SimpleQueue[_Brought | _Call | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
+        # (stream, epoch) of connections that end because a batch could not be settled: what they brought behind it
+        # must not be taken for the far side of a hole.
+        self._broken: set[tuple[int, int]] = set()
         # A daemon: a database that never answers must not keep a stopping server alive.
         self._thread = threading.Thread(target=self._run, name="footprint-writer", daemon=True)
 
@@ -87,6 +105,8 @@ class Writer:
                     self._run_call(job)
                 elif not self._run_group(job):
                     return
+        except _GivenUp:
+            return  # what waits behind it has no better chance, and may not overtake it
         finally:
             connection.close()
 
@@ -108,20 +128,39 @@ class Writer:
                 break
             group.append(job)
             count += len(job.batch.items)
-        self._settle(group)
+        try:
+            self._settle(group)
+        except _GivenUp:
+            raise
+        except Exception:
+            # No event's fault, and never the end of the thread that all senders share: they bring it again.
+            log.exception("What came could not be settled; its connections end")
+            for brought in group:
+                if not brought.told:
+                    self._broken.add(_connection_of(brought.batch))
+                    brought.tell(Settled(0, end="trouble"))
         if follow is not None:
             self._run_call(follow)
         return not ends
 
     def _run_call(self, job: _Call) -> None:
+        if not job.future.set_running_or_notify_cancel():
+            return  # whoever asked has left
         try:
-            job.future.set_result(self._patiently(job.function))
+            result = self._patiently(job.function)
         except BaseException as problem:
             job.future.set_exception(problem)
+            if isinstance(problem, _GivenUp):
+                raise
+        else:
+            job.future.set_result(result)
 
     def _settle(self, group: list[_Brought]) -> None:
         by_project: dict[int, list[_Brought]] = {}
         for brought in group:
+            if _connection_of(brought.batch) in self._broken:
+                brought.tell(Settled(0, end="trouble"))
+                continue
             by_project.setdefault(brought.batch.project_id, []).append(brought)
         ordered = [by_project[project_id] for project_id in sorted(by_project)]
         together = [ordered] if connection.vendor == "sqlite" else [[one] for one in ordered]
@@ -132,7 +171,7 @@ class Writer:
         try:
             results = self._patiently(lambda: [_settle_one(brought) for brought in projects])
         except _GivenUp:
-            return
+            raise
         except Exception as problem:
             log.warning("A batch was rejected (%s); looking for the event", type(problem).__name__)
             for brought in projects:
@@ -141,43 +180,50 @@ class Writer:
             return
         for brought, (settled, changed) in zip(projects, results, strict=True):
             for one, told in zip(brought, settled, strict=True):
-                one.done(told)
+                one.tell(told)
             if changed is not None:
                 self._on_changed(changed)
 
     def _settle_pieces(self, brought: _Brought) -> None:
         """Settle one batch in halves, so that only what cannot be stored is refused."""
         told = Settled(0)
-        for piece in self._halved(brought.batch):
-            told.through = max(told.through, piece.through)
-            told.refused += piece.refused
-            told.end = told.end or piece.end
-        brought.done(told)
+        self._halve(brought.batch, told)
+        brought.tell(told)
 
-    def _halved(self, batch: Batch) -> list[Settled]:
+    def _halve(self, batch: Batch, told: Settled) -> None:
+        """Add to `told` what became of each piece, in order, up to one after which the connection must end."""
+        if told.end or _connection_of(batch) in self._broken:
+            told.end = told.end or "trouble"
+            return
         try:
-            settled: list[Settled]
-            [(settled, changed)] = self._patiently(lambda: [settle_project(batch.project_id, [batch])])
+            settled, changed = self._patiently(lambda: settle_project(batch.project_id, [batch]))
         except _GivenUp:
-            return []
+            raise
         except Exception as problem:
             items = batch.items
             if len(items) > 1:
                 middle = len(items) // 2
-                return self._halved(replace(batch, items=items[:middle])) + self._halved(
-                    replace(batch, items=items[middle:])
-                )
+                self._halve(replace(batch, items=items[:middle]), told)
+                self._halve(replace(batch, items=items[middle:]), told)
+                return
             item = items[0]
             if not isinstance(item, Item) or isinstance(item.read, Refused):
-                raise  # not an event's fault
+                log.error("A batch cannot be settled (%s): its connection ends", type(problem).__name__)
+                self._broken.add(_connection_of(batch))
+                told.end = "trouble"
+                return
             log.warning(
                 "Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, type(problem).__name__
             )
             read = Refused("unstorable", "event: the database could not store it", _run_of(item))
-            return self._halved(replace(batch, items=[Item(item.seq, read)]))
+            self._halve(replace(batch, items=[Item(item.seq, read)]), told)
+            return
+        [piece] = settled
+        told.through = max(told.through, piece.through)
+        told.refused += piece.refused
+        told.end = piece.end
         if changed is not None:
             self._on_changed(changed)
-        return settled
 
     def _patiently(self, function: Callable[[], Any]) -> Any:
         """Run in a transaction; when the database cannot be reached, again until it can."""
@@ -186,7 +232,7 @@ class Writer:
             try:
                 with transaction.atomic():
                     return function()
-            except (OperationalError, InterfaceError) as problem:
+            except (DatabaseError, InterfaceError) as problem:
                 if not _passes(problem):
                     raise
                 log.warning("The database cannot be written (%s); trying again", type(problem).__name__)
@@ -208,9 +254,19 @@ def _run_of(item: Item) -> str | None:
     return getattr(getattr(item.read, "meta", None), "run_id", None)
 
 
+def _connection_of(batch: Batch) -> tuple[int, int]:
+    return batch.stream_id, batch.epoch
+
+
 def _passes(problem: Exception) -> bool:
-    state = getattr(problem.__cause__, "sqlstate", None)
-    return state is None or state.startswith(PASSING_SQLSTATES)
+    """Whether it is the database's trouble and not what was brought. What is not known to be is the events'."""
+    cause = problem.__cause__
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", 0) & 0xFF in PASSING_SQLITE
+    state = getattr(cause, "sqlstate", None)
+    if state is None:  # psycopg itself: the connection broke
+        return isinstance(problem, OperationalError | InterfaceError)
+    return bool(state.startswith(PASSING_SQLSTATES))
 
 
 def now_ms() -> int:

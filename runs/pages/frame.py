@@ -15,10 +15,10 @@ THEMES = ("light", "dark")
 THEME_COOKIE = "theme"
 
 _NAV = (
-    ("runs", "Runs", "runs/", Audience.READER),
-    ("tools", "Tools", "tools/", Audience.OPERATOR),
-    ("rosters", "Rosters", "rosters/", Audience.OPERATOR),
-    ("connect", "Connect", "connect/", Audience.ADMIN),
+    ("runs", "Runs", Audience.READER),
+    ("tools", "Tools", Audience.OPERATOR),
+    ("rosters", "Rosters", Audience.OPERATOR),
+    ("connect", "Connect", Audience.ADMIN),
 )
 
 
@@ -47,16 +47,15 @@ class Frame:
 
 def frame_for(visit: Visit, here: str) -> Frame:
     """`here` is the navigation's item this page belongs to: runs, tools, rosters or connect."""
-    home = reverse("project", args=[visit.project.key])
     places = people.places_of(visit.user.pk, visit.user.is_superuser)
     return Frame(
         project=visit.project.name,
-        href=home,
+        href=reverse("project", args=[visit.project.key]),
         role=visit.audience.value,
         zone=visit.project.time_zone,
         nav=tuple(
-            NavItem(label, home + end, name == here)
-            for name, label, end, least in _NAV
+            NavItem(label, reverse(name, args=[visit.project.key]), name == here)
+            for name, label, least in _NAV
             if visit.audience.reaches(least)
         ),
         others=tuple(

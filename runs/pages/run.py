@@ -10,6 +10,8 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 
 from runs.pages.access import Visit, project_page
+from runs.pages.answer.now import Now, OperatorNow, now_of
+from runs.pages.fragments import Fragment, LiveTag, fragment
 from runs.pages.frame import show
 from runs.pages.lines import Record, first_line, span_ms
 from runs.pages.run_operator import Behind, behind_of
@@ -72,7 +74,9 @@ class ReaderRunPage:
     session_href: str
     late: int
     gap: bool
-    live: bool  # something may still come
+    following: bool  # something may still come
+    live: LiveTag
+    now: Now | None  # the latest calls, while something may still come
     for_operators: bool = False
 
 
@@ -82,6 +86,7 @@ class OperatorRunPage:
 
     run: ReaderRunPage
     behind: Behind
+    now: OperatorNow | None
     for_operators: bool = True
 
 
@@ -103,14 +108,20 @@ def run(request: HttpRequest, visit: Visit, slug: str) -> HttpResponse:
 def build(visit: Visit, found: reads_run.Run) -> ReaderRunPage | OperatorRunPage:
     answers = reads_run.answers(visit.project, found)
     legs = reads_run.further_legs(found)
-    page = _reader_page(visit, found, answers, legs)
+    following = bool(answers) and not _ending(found.ending).ended
+    behind_now = now_of(visit.project, answers[-1].slug) if following else None
+    page = _reader_page(visit, found, answers, legs, None if behind_now is None else behind_now.seen)
     if not visit.audience.operates:
         return page
-    return OperatorRunPage(page, behind_of(visit.project, found, answers, legs))
+    return OperatorRunPage(page, behind_of(visit.project, found, answers, legs), behind_now)
 
 
 def _reader_page(
-    visit: Visit, found: reads_run.Run, answers: tuple[AnswerLine, ...], legs: tuple[LegLine, ...]
+    visit: Visit,
+    found: reads_run.Run,
+    answers: tuple[AnswerLine, ...],
+    legs: tuple[LegLine, ...],
+    now: Now | None,
 ) -> ReaderRunPage:
     key, zone = visit.project.key, visit.project.time_zone
     last = answers[-1] if answers else None
@@ -145,7 +156,17 @@ def _reader_page(
         session_href=session if found.session_slug else "",
         late=found.late,
         gap=found.gap,
-        live=not ending.ended,
+        following=not ending.ended,
+        live=LiveTag(
+            page="run",
+            project=key,
+            slug=found.slug,
+            epoch=found.epoch,
+            version=max([found.version, *(line.version for line in answers)]),
+            words=visit.project.words_version,
+            following=not ending.ended,
+        ),
+        now=now,
     )
 
 
@@ -156,7 +177,7 @@ def _answer_row(
     label = words.capital(words.part(line.number)) if parts else f"Turn {line.number}"
     return AnswerRow(
         slug=line.slug,
-        href=reverse("project", args=[visit.project.key]) + f"answers/{line.slug}/",
+        href=reverse("answer", args=[visit.project.key, line.slug]),
         version=line.version,
         label=label if count > 1 else "",
         title=first_line(line.question),
@@ -203,6 +224,24 @@ def _record(line: AnswerLine, ending: Ending) -> Record:
     if line.complete:
         return Record.COMPLETE
     return Record.INCOMPLETE if ending.ended else Record.NOT_FINAL
+
+
+PARTS = {"run-head": "head", "run-now": "now", "run-answers": "answers"}
+PARTS_FOR_OPERATORS = {"run-spawns": "spawns", "run-timeline": "timeline", "run-facts": "facts"}
+
+
+def read_parts(visit: Visit, slug: str, *, dear: bool) -> tuple[ReaderRunPage, list[Fragment]] | None:
+    """The page piece by piece, for pages that follow it; None where it is gone. `dear`: also the plot and the tree."""
+    found = reads_run.find_run(visit.project, slug)
+    if found is None or found.leg_of is not None:
+        return None
+    page = build(visit, found)
+    seen, behind = (page.run, page) if isinstance(page, OperatorRunPage) else (page, None)
+    context = {"run": seen, "zone": visit.project.time_zone}
+    if behind is not None:
+        context |= {"behind": behind.behind, "behind_now": behind.now}
+    wanted = PARTS | (PARTS_FOR_OPERATORS if behind is not None and dear else {})
+    return seen, [fragment(id, f"run/parts/{name}.html", context) for id, name in wanted.items()]
 
 
 urlpatterns = [path("runs/<str:slug>/", run, name="run")]

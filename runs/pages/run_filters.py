@@ -96,14 +96,15 @@ def reader_filters(wanted: RunFilter, visit: Visit) -> ReaderFilters:
     )
 
 
-def operator_filters(wanted: RunFilter, visit: Visit, tools: tuple[str, ...]) -> OperatorFilters:
-    named = tools if not wanted.tool or wanted.tool in tools else (wanted.tool, *tools)
+def operator_filters(wanted: RunFilter, visit: Visit, tools: dict[str, str]) -> OperatorFilters:
+    if wanted.tool:  # also one that was never seen: the form says what the address says
+        tools = {wanted.tool: wanted.tool} | tools
     return OperatorFilters(
         common=reader_filters(wanted, visit),
         missed=wanted.missed,
         violation=wanted.violation,
         skipped=_options(((reason.value, reason.word) for reason in NarrowSkip), wanted.skipped),
-        tools=_options(((tool, tool) for tool in named), wanted.tool),
+        tools=_options(tools.items(), wanted.tool),
     )
 
 

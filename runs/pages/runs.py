@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
@@ -11,6 +12,7 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 
 from runs.pages.access import Visit, project_page
+from runs.pages.fragments import Fragment, LiveTag, fragment
 from runs.pages.frame import show, show_part
 from runs.pages.lines import Record, first_line, span_ms
 from runs.pages.run_filters import (
@@ -24,6 +26,7 @@ from runs.pages.run_filters import (
 from runs.rules.vocabulary import Ending, NarrowSkip
 from runs.store import reads_runs
 from runs.store.reads_runs import RunFilter, RunLine
+from runs.store.words import read_words
 
 PAGE_SIZE: Final = 25
 MOST_ANNOUNCED: Final = 99
@@ -75,6 +78,7 @@ class ReaderRunsPage:
     filtered: bool
     all_href: str
     paging: Paging
+    live: LiveTag
     for_operators: bool = False
 
 
@@ -86,6 +90,7 @@ class OperatorRunsPage:
     all_href: str
     paging: Paging
     connect_href: str  # admins only; else empty
+    live: LiveTag
     for_operators: bool = True
 
 
@@ -133,16 +138,47 @@ def build(visit: Visit, query: QueryDict) -> ReaderRunsPage | OperatorRunsPage:
             filtered,
             all_href,
             paging,
+            live_tag(visit),
         )
-    connect = reverse("project", args=[visit.project.key]) + "connect/" if visit.audience.administers else ""
+    connect = reverse("connect", args=[visit.project.key]) if visit.audience.administers else ""
     return OperatorRunsPage(
         tuple(_operator_row(visit, line) for line in lines),
-        operator_filters(wanted, visit, reads_runs.tools_seen(visit.project)),
+        operator_filters(wanted, visit, _tools(visit)),
         filtered,
         all_href,
         paging,
         connect,
+        live_tag(visit),
     )
+
+
+def _tools(visit: Visit) -> dict[str, str]:
+    """Each tool's registered name, and how a filter calls it: the app's words first, where there are some."""
+    said = read_words(visit.project.id, visit.project.epoch)
+    labels = ((tool, said.display_name_of(tool)) for tool in reads_runs.tools_seen(visit.project))
+    return {tool: f"{words} ({tool})" if words else tool for tool, words in labels}
+
+
+def live_tag(visit: Visit) -> LiveTag:
+    """What the list says it shows: which run is the newest. Its rows are watched one by one."""
+    project = visit.project
+    newest = reads_runs.newest_position(project)
+    return LiveTag("runs", project.key, "", project.epoch, newest, project.words_version, True)
+
+
+def read_parts(visit: Visit, slugs: Collection[str]) -> tuple[LiveTag, list[Fragment]]:
+    """The rows of these runs as they stand now, and the mark that tells whether there are newer ones."""
+    tag = live_tag(visit)
+    parts = [fragment("runs-newest", "runs/parts/newest.html", {"position": tag.version})]
+    for line in reads_runs.lines_of(visit.project, slugs):
+        more = _operator_row(visit, line) if visit.audience.operates else None
+        context = {
+            "run": more.run if more else _row(visit, line),
+            "more": more,
+            "zone": visit.project.time_zone,
+        }
+        parts.append(fragment(f"run-{line.slug}", "runs/parts/row.html", context))
+    return tag, parts
 
 
 def _page(visit: Visit, wanted: RunFilter, query: QueryDict) -> tuple[tuple[RunLine, ...], Paging]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 _DEFAULT_PORT = {"http": 80, "https": 443}
@@ -21,6 +22,23 @@ def read_origin(text: str) -> str | None:
         return None
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}" + ("" if port in (None, _DEFAULT_PORT[parts.scheme]) else f":{port}")
+
+
+def origin_is_allowed(
+    origin: bytes | str, host: bytes | str, secure: bool, others: Collection[str] = ()
+) -> bool:
+    """Whether a browser's `origin` is this host's own (`host`: the Host header; `secure`: reached by https) or one of
+    `others`. `null`, a sub-domain, another port and http for https are other origins; anything unreadable is none.
+    """
+    asked = read_origin(_text(origin))
+    if asked is None:
+        return False
+    own = read_origin(f"{'https' if secure else 'http'}://{_text(host)}")
+    return asked == own or asked in {read_origin(other) for other in others}
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
 
 
 def read_origins(text: str) -> frozenset[str]:

@@ -158,8 +158,8 @@ class ClassifyRequest(Struct, frozen=True):
 
 class Classifier(Protocol):
     """A provider. `classify` answers with decoded JSON:
-    ``{model, answers: {tool: {type: "choice", choice, confidence, probabilities: {name: score}}}, usage?, latencyMs?}``;
-    it fails by raising, with the provider's number on the error's `status` where there was one.
+    ``{model, answers: {tool: {type: "choice", choice, confidence, probabilities: {name: score}}}, usage?, latencyMs?}``
+    and fails by raising, with the provider's number on the error's `status` where there was one.
     """
 
     @property

@@ -2,8 +2,8 @@
 
 What a deletion leaves behind is on purpose: the stream and its `acked` (a promise to its sender), the position counter,
 what the app declared about itself (names, rosters: facts of the app, kept without the run that carried them), the
-registered names (readers must never see one, also of a run that is gone), and per run a tombstone that drops what
-still comes of it, with a note at a position of its own so that a rebuild tells the same.
+registered names (readers must never see one; a rebuild drops those that no event tells any more), and per run a
+tombstone that drops what still comes of it, with a note at a position of its own.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from runs.rules.kept import EventMeta, decode_body, encode_body
 DELETED = "deleted"  # the note's kind
 # Events that speak of the app, not of the run they came in.
 DECLARATIONS = ("footprint.tools.declared", "footprint.delegation.declared")
+NO_RUN = ("", "consumer-scope")  # the runIds of events that name no run
 T = TypeVar("T")
 CHUNK = 400  # pairs and ids in one statement: every database takes that many
 
@@ -65,7 +66,11 @@ class Deleted:
 
 @transaction.atomic
 def delete_run(project_id: int, slug: str) -> Deleted | None:
-    """Deletes a run and every run that shares an answer with it. None when the project has no such run."""
+    """Deletes a run, every run that shares an answer with it, and the runs that retried one of these.
+
+    A retry goes too because it carries on what the failed run asked and called: without that run nothing would say
+    any more that it began unseen. None when the project has no such run.
+    """
     project = Project.objects.select_for_update().get(pk=project_id)
     first = Run.objects.filter(project=project, epoch=project.epoch, slug=slug).first()
     if first is None:
@@ -74,6 +79,7 @@ def delete_run(project_id: int, slug: str) -> Deleted | None:
     names = {(run.stream_id, run.name) for run in chain}
     runs = _of_every_epoch(project, names)
     answers = list(Answer.objects.filter(run__in=[run.pk for run in runs]))
+    _forget_pauses(project, chain)
     _forget_rows(project, runs, answers)
     _forget_what_came_in(project, names)
     _pass_over(project, runs)
@@ -86,7 +92,7 @@ def delete_run(project_id: int, slug: str) -> Deleted | None:
 
 
 def _chain(first: Run) -> list[Run]:
-    """The run, the runs its answers went on in, the runs those began in, and so on."""
+    """The run, the runs its answers went on in, the runs those began in, what retried them, and so on."""
     found: dict[int, Run] = {}
     new = {first.pk}
     while new:
@@ -96,7 +102,8 @@ def _chain(first: Run) -> list[Run]:
         ).values_list("pk", "run")
         answers_of_new = list(answers)
         legs = Leg.objects.filter(answer__in=[pk for pk, _ in answers_of_new]).values_list("run", flat=True)
-        new = ({run for _, run in answers_of_new} | set(legs)) - set(found)
+        retries = Run.objects.filter(retry_of__in=new).values_list("pk", flat=True)
+        new = ({run for _, run in answers_of_new} | set(legs) | set(retries)) - set(found)
     return list(found.values())
 
 
@@ -106,6 +113,20 @@ def _of_every_epoch(project: Project, names: set[tuple[int, str]]) -> list[Run]:
     for some in _chunks(names):
         runs += Run.objects.filter(_named(some, "name"), project=project)
     return runs
+
+
+def _forget_pauses(project: Project, chain: list[Run]) -> None:
+    """A pause names no run, only a call: those that named one of these runs' calls while it ran go with them."""
+    for run in chain:
+        calls = set(ToolCall.objects.filter(run=run).values_list("call_id", flat=True))
+        began, ended = (project.pk << ID_BITS | position for position in (run.first_position, run.version))
+        pauses = KeptEvent.objects.filter(
+            stream=run.stream_id, type="pause.request", run__in=NO_RUN, pk__gt=began, pk__lte=ended
+        )
+        for event in pauses:
+            told = decode_body(event.type, event.body).body.question_payload
+            if told is not None and told.tool_call_id in calls:
+                event.delete()
 
 
 def _forget_rows(project: Project, runs: list[Run], answers: list[Answer]) -> None:
@@ -164,13 +185,15 @@ def _pass_over(project: Project, gone: list[Run]) -> None:
         return pk
 
     for some in _chunks(before):
-        Run.objects.filter(project=project, retry_of__in=some).update(retry_of=None)
         for run in Run.objects.filter(project=project, previous__in=some):
             Run.objects.filter(pk=run.pk).update(previous=earlier(run.previous))
     for memory in StreamMemory.objects.filter(project=project, stream__in={run.stream_id for run in gone}):
         last = {agent: earlier(pk) for agent, pk in json.loads(memory.last_runs).items()}
         memory.last_runs = json.dumps({agent: pk for agent, pk in last.items() if pk is not None})
-        memory.save(update_fields=["last_runs"])
+        if memory.last_runs == "{}" and not (memory.gap or memory.unnumbered or memory.unmatched):
+            memory.delete()  # it remembers nothing: as if the stream had never spoken
+        else:
+            memory.save(update_fields=["last_runs"])
 
 
 def _leave_tombstones(project: Project, names: set[tuple[int, str]]) -> int:

@@ -181,12 +181,11 @@ def append(
 
 
 def open_stream(
-    project_id: int, name: str, instance: str, sender: str, last: int, now_ms: int, *, bare: bool = False
+    project_id: int, name: str, instance: str, sender: str, now_ms: int, *, bare: bool = False
 ) -> OpenedStream | None:
     """Open or resume a stream under the project's lock and raise its epoch; None when the project is gone.
 
-    `taken`: another instance owns the name, or this one numbers behind what is stored (its buffer was lost), so that
-    its new events would pass for repeats.
+    `taken`: another instance owns the name.
     """
     project = models.Project.objects.select_for_update().filter(id=project_id).first()
     if project is None:
@@ -198,9 +197,6 @@ def open_stream(
         )
     elif stream.instance != instance:
         taken = "another instance of a sender owns this stream; choose a new stream id"
-        return OpenedStream(stream.pk, stream.epoch, stream.acked, project.keep_text, taken)
-    elif last < stream.acked:
-        taken = f"events up to {stream.acked} are stored, and the sender numbers from {last}; choose a new stream id"
         return OpenedStream(stream.pk, stream.epoch, stream.acked, project.keep_text, taken)
     stream.epoch += 1
     stream.sender = sender

@@ -24,6 +24,7 @@ from runs.models import (
     Violation,
 )
 from runs.rules import kept
+from runs.rules.vocabulary import Ending
 
 # The rows by the names pages know them by.
 AnswerRow = Answer
@@ -74,6 +75,7 @@ class VersionRow:
     epoch: int
     version: int
     words_version: int
+    ended: bool
 
 
 def find_answer(project_id: int, slug: str) -> Answer | None:
@@ -88,10 +90,13 @@ def find_answer(project_id: int, slug: str) -> Answer | None:
 def find_version(project_id: int, slug: str) -> VersionRow | None:
     row = (
         Answer.objects.filter(project_id=project_id, slug=slug, epoch=F("project__epoch"))
-        .values_list("epoch", "version", "project__words_version")
+        .values_list("epoch", "version", "project__words_version", "ending")
         .first()
     )
-    return None if row is None else VersionRow(*row)
+    if row is None:
+        return None
+    ending = Ending.known(row[3])
+    return VersionRow(*row[:3], ended=ending is not None and ending.ended)
 
 
 def said(answer: Answer) -> dict[str, SaidRow]:
@@ -122,6 +127,16 @@ def calls(
         rows = rows.filter(outcome=only)
     found = list(rows[: limit + 1])
     return found[:limit], len(found) > limit
+
+
+def latest_calls(answer_id: int, count: int) -> list[ToolCall]:
+    """The last calls, oldest of them first."""
+    return list(ToolCall.objects.filter(answer_id=answer_id).order_by("-number")[:count])[::-1]
+
+
+def latest_choice_rows(answer_id: int, count: int) -> list[ChoiceRow]:
+    """The last tool-choice rows, oldest of them first."""
+    return list(ChoiceRow.objects.filter(answer_id=answer_id).order_by("-number")[:count])[::-1]
 
 
 def calls_changed(answer_id: int, since: int, limit: int) -> tuple[list[ToolCall], bool]:

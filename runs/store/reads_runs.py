@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -85,6 +85,18 @@ def page_after(project: ProjectRow, wanted: RunFilter, position: int, size: int)
     """At most `size` runs newer than `position`, those next to it, newest first."""
     runs = _runs(project, wanted).filter(first_position__gt=position)
     return _lines(project, list(runs.order_by("first_position").values_list(*_COLUMNS)[:size])[::-1])
+
+
+def lines_of(project: ProjectRow, slugs: Collection[str]) -> tuple[RunLine, ...]:
+    """The runs of these slugs that are there (still), in no order."""
+    runs = Run.objects.filter(project_id=project.id, epoch=project.epoch, slug__in=slugs)
+    return _lines(project, runs.values_list(*_COLUMNS))
+
+
+def newest_position(project: ProjectRow) -> int:
+    """Where the newest run of the project stands; 0 while there is none."""
+    runs = Run.objects.filter(project_id=project.id, epoch=project.epoch, leg_of=None)
+    return runs.order_by("-first_position").values_list("first_position", flat=True).first() or 0
 
 
 def count_after(project: ProjectRow, wanted: RunFilter, position: int, most: int) -> int:

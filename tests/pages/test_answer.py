@@ -20,14 +20,19 @@ def address(people: People, slug: str, tail: str = "") -> str:
 def read(people: People, who: str, slug: str, tail: str = "", **headers: str) -> str:
     response = people.browser(who).get(address(people, slug, tail), **headers)
     assert response.status_code == 200
-    return response.content.decode()
+    return without_token(response.content.decode())
 
 
 def told(people: People, who: str, slug: str, tail: str = "") -> str:
     """What somebody is told who finds nothing, without the token that every page has anew."""
     response = people.browser(who).get(address(people, slug, tail))
     assert response.status_code == 404
-    return re.sub(r"[A-Za-z0-9]{64}", "", response.content.decode()).replace(address(people, slug, tail), "")
+    return without_token(response.content.decode()).replace(address(people, slug, tail), "")
+
+
+def without_token(page: str) -> str:
+    """The token against forged forms is new on every page, and may hold any letters."""
+    return re.sub(r"\b[A-Za-z0-9]{64}\b", "", page)
 
 
 def text_of(html: str) -> str:
@@ -71,7 +76,7 @@ def test_the_models_words_never_reach_a_reader(people: People, sample: Drawn, na
 def test_omar_sees_the_names_beside_the_words(people: People, sample: Drawn) -> None:
     page = read(people, "omar", sample["named"].answer.slug)
     assert "<code>lookup_order_zz</code>" in page
-    assert "call-1-zz" in page
+    assert "call-1_zz" in page
     assert "Looking up the order" in page
 
 

@@ -15,10 +15,8 @@ from runs.pages import runs as page_runs
 from tests.people import People
 from tests.sample import BEGAN_MS, MODELS_SIDE, Drawn, pen_for
 
-QUERIES_READER = (
-    8  # session, person, membership, runs, sums, first answers, questions, projects for the switcher
-)
-"""Whatever the number of rows. An operator's page reads the tools' names besides."""
+QUERIES_READER = 9  # session, person, membership, runs, sums, first answers, questions, the newest, projects
+"""Whatever the number of rows. An operator's page reads the tools and their words besides."""
 
 NEWEST_FIRST = [
     "running",
@@ -68,7 +66,7 @@ def test_readers_meet_no_word_of_the_models_side(people: People, sample: Drawn) 
     rhea, omar = people.browser("rhea"), people.browser("omar")
     address = f"/p/{people.northwind.key}/runs/"
     assert MODELS_SIDE not in rhea.get(address).content.decode()
-    assert "agent-zz" in omar.get(address).content.decode()
+    assert "agent_zz" in omar.get(address).content.decode()
 
 
 FILTERS = {
@@ -112,11 +110,11 @@ def test_an_operators_filter_is_an_unknown_one_to_readers(people: People, sample
     assert "too-few" not in page.content.decode()
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["ending=nonsense", "failed=yes", "since=yesterday", "until=99999-01-01", "before=zzz", "after=-1", "x=1"]
-    + ["skipped=a,b", "tool=%00", "session=%00", "before=" + "f" * 40, "since=0001-01-01T00:00", "ending="],
-)
+UNREADABLE = """ending=nonsense ending= failed=yes since=yesterday until=99999-01-01 since=0001-01-01T00:00
+before=zzz before=ffffffffffffffffffff after=-1 skipped=a,b tool=%00 session=%00 x=1"""
+
+
+@pytest.mark.parametrize("query", UNREADABLE.split())
 def test_what_is_unknown_or_unreadable_says_nothing(people: People, sample: Drawn, query: str) -> None:
     assert listed(people.browser("omar"), people, f"?{query}") == NEWEST_FIRST
 
@@ -224,7 +222,7 @@ def test_a_filter_that_fits_nothing_can_be_taken_back(people: People, sample: Dr
     assert f'href="/p/{people.northwind.key}/runs/">Show all runs' in page
 
 
-@pytest.mark.parametrize(("name", "more"), [("rhea", 0), ("omar", 1)])
+@pytest.mark.parametrize(("name", "more"), [("rhea", 0), ("omar", 5)])
 def test_the_number_of_queries_does_not_grow(
     people: People, sample: Drawn, django_assert_num_queries: DjangoAssertNumQueries, name: str, more: int
 ) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from bs4 import BeautifulSoup
@@ -84,7 +84,7 @@ def _submissions(url: str, form: BeautifulSoup) -> Iterator[str]:
     for one in options:
         for name, value in one:
             yield from _own(url, f"{action}?{urlencode({**fixed, name: value})}")
-    for first, second in zip(options, options[1:], strict=False):
+    for first, second in pairwise(options):
         for a, b in list(product(first, second))[:12]:
             yield from _own(url, f"{action}?{urlencode({**fixed, a[0]: a[1], b[0]: b[1]})}")
 

@@ -1,4 +1,4 @@
-"""Recordings whose every word of the model's side is a unique marker of 16 characters, and the streams that go with them.
+"""Recordings whose every word of the model's side is a unique marker of 16 characters, and a stream of our own.
 
 `disguise` rewrites tool names, aliases, call ids, skill ids, agents, compositions, branches, providers and models
 wherever they stand as a whole value (and inside subflow paths); `own_stream` adds what recordings do not have: tool
@@ -13,9 +13,19 @@ from tests import recordings
 
 # Keys whose string values belong to the model's side, wherever they occur in an event.
 NAMING = frozenset(
-    """toolName toolCallId target agentId provider model tool id name requestedId currentSkillId skillId conditionalId
-    chosen fromProvider toProvider providerUsed primary fallback scope middleware providerName sourceId loopId
-    parentId branchId""".split()
+    ["toolName", "toolCallId", "target", "agentId", "provider", "model", "tool", "id", "name", "requestedId"]
+    + ["currentSkillId", "skillId", "conditionalId", "chosen", "fromProvider", "toProvider", "providerUsed"]
+    + [
+        "primary",
+        "fallback",
+        "scope",
+        "middleware",
+        "providerName",
+        "sourceId",
+        "loopId",
+        "parentId",
+        "branchId",
+    ]
 )
 LEFT_ALONE = frozenset(["run", "agent", "mock", ""])  # words that are also English or the protocol's own
 
@@ -222,7 +232,7 @@ def own_stream(disguise: Disguise, run: str = "run-own") -> list[str]:
     meta = {
         "runId": run,
         "sessionId": m("session"),
-        "principal": m("principal"),
+        "principal": "kari@northwind.example",
         "wallClockMs": 1796068520644,
         "runOffsetMs": 1,
         "runtimeStageId": "call-llm#1",

@@ -128,12 +128,14 @@ json_values = st.recursive(
 
 @given(json_values, st.booleans())
 def test_no_shape_sentence_contains_a_host_value(value: object, has_factory: bool) -> None:
+    sentence = ""
     try:
         read_extra_tool_names(value, has_factory)
     except ExtraToolNamesError as refusal:
-        assert SECRET not in str(refusal)
-        digits = [int(word.strip(".,")) for word in str(refusal).split() if word.strip(".,").isdigit()]
-        assert all(number < 10**6 for number in digits)
+        sentence = str(refusal)
+    assert SECRET not in sentence
+    digits = [int(word.strip(".,")) for word in sentence.split() if word.strip(".,").isdigit()]
+    assert all(number < 10**6 for number in digits)
 
 
 ROSTER = (
@@ -183,12 +185,14 @@ def test_a_product_declared_as_it_is_has_no_problem(product: ToolProduct) -> Non
         (
             ToolProduct("notes", (), "external"),
             RosterReason.UNDECLARED_ORIGIN,
-            "delegate injected notes with external content; its roster declares that tool no further out than workspace.",
+            "delegate injected notes with external content; "
+            "its roster declares that tool no further out than workspace.",
         ),
         (
             ToolProduct("notes"),
             RosterReason.UNDECLARED_ORIGIN,
-            "delegate injected notes with external content; its roster declares that tool no further out than workspace.",
+            "delegate injected notes with external content; "
+            "its roster declares that tool no further out than workspace.",
         ),
         (
             ToolProduct("notes", ("nope",), "external"),  # Names are checked before the class.

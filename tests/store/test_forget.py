@@ -123,15 +123,24 @@ def test_what_pointed_at_the_run_points_at_the_one_before():
     told = Told("Northwind")
     first, _ = told.run("first")
     second, _ = told.run("second", previous=first.pk)
-    third, _ = told.run("third", previous=second.pk, retry_of=second.pk)
+    third, _ = told.run("third", previous=second.pk)
     memory = fill(
         m.StreamMemory, project=told.project, stream=told.stream, last_runs=json.dumps({"": second.pk})
     )
     forget.delete_run(told.project.pk, "slug-second")
     third.refresh_from_db()
     memory.refresh_from_db()
-    assert (third.previous, third.retry_of) == (first.pk, None)
+    assert third.previous == first.pk
     assert json.loads(memory.last_runs) == {"": first.pk}
+
+
+def test_a_retry_goes_with_the_run_it_carries_on():
+    told = Told("Northwind")
+    failed, _ = told.run("failed")
+    told.run("retry", previous=failed.pk, retry_of=failed.pk)
+    told.run("other")
+    assert forget.delete_run(told.project.pk, "slug-failed").runs == ("slug-failed", "slug-retry")
+    assert m.Run.objects.get().name == "other"
 
 
 def test_another_projects_run_is_not_found():

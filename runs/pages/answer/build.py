@@ -11,13 +11,13 @@ from django.urls import reverse
 
 from runs.store import reads_answer as reads
 from runs.store.people import ProjectRow
-from runs.store.words import Words, read_words
+from runs.store.words import read_words
 
 from .operator import MODEL_CALLS_DRAWN, Behind, event_list, operator_answer
 from .reader import Asked, Material, reader_answer
 from .shapes import EventList, OperatorAnswer, ReaderAnswer
 
-__all__ = ["Asked", "EventsPage", "Page", "build", "events_of", "gather"]
+__all__ = ["Asked", "EventsPage", "Page", "behind_of", "build", "events_of", "gather", "page_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,11 @@ def build(
     project: ProjectRow, slug: str, operates: bool, asked: Asked | None = None, after: int = 0
 ) -> Page | None:
     """The page of one audience; None when there is no such answer. `after`: the calls after this place."""
-    material = gather(project, slug, asked or Asked(), after)
-    if material is None:
-        return None
+    material = gather(project, slug, asked or Asked(), after=after)
+    return None if material is None else page_of(material, operates)
+
+
+def page_of(material: Material, operates: bool) -> Page:
     if not operates:
         return Page(reader_answer(material), None)
     behind = operator_answer(material, behind_of(material))
@@ -52,19 +54,30 @@ def build(
 
 
 def gather(
-    project: ProjectRow, slug: str, asked: Asked, after: int = 0, said: Words | None = None
+    project: ProjectRow,
+    slug: str,
+    asked: Asked,
+    *,
+    after: int = 0,
+    limit: int = reads.CALLS_A_SCREEN,
+    with_calls: bool = True,
 ) -> Material | None:
+    """The rows of the page. Without its calls (a live page has them already) everything else is the same."""
     answer = reads.find_answer(project.id, slug)
     if answer is None:
         return None
     at = (answer.answer_at or answer.version) if asked.words_then else None
-    calls, more = reads.calls(answer.id, after=after, only=asked.only)
+    groups = reads.call_groups(answer.id)
+    calls: list[reads.CallRow] = []
+    more = sum(group.count for group in groups) > limit
+    if with_calls:
+        calls, more = reads.calls(answer.id, after=after, only=asked.only, limit=limit)
     return Material(
         project=project,
         answer=answer,
-        words=said or read_words(project.id, answer.epoch, at),
+        words=read_words(project.id, answer.epoch, at),
         said=reads.said(answer),
-        groups=reads.call_groups(answer.id),
+        groups=groups,
         calls=calls,
         more_calls=more,
         choices=reads.choice_rows(answer.id),

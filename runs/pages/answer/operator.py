@@ -9,8 +9,10 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from runs.pages.addresses import run_href
+from runs.pages.model_calls import model_items
 from runs.pages.timeline import Item, Timeline, timeline
-from runs.rules import kept, words
+from runs.rules import words
 from runs.rules.vocabulary import Outcome, RosterReason, ToolStatus
 from runs.store import reads_answer as reads
 
@@ -173,7 +175,7 @@ def _spawn(spawn: reads.SpawnRow, material: Material, behind: Behind) -> SpawnSe
         call_id=spawn.call_id or "",
         received_ms=spawn.received_ms,
         child=spawn.child_run or "",
-        child_href=reverse("run", args=[material.project.key, slug]) if slug else "",
+        child_href=run_href(material.project.key, slug) if slug else "",
         products=tuple(_product(item) for item in json.loads(spawn.products)),
         denied=tuple(json.loads(spawn.denied)) if spawn.denied else (),
         roster=_roster(roster),
@@ -212,7 +214,7 @@ def _violation(row: reads.ViolationRow) -> RosterViolation:
 def _timeline(material: Material, events: Sequence[reads.EventRow]) -> Timeline | None:
     """Calls and model calls on the sender's clock; what has no time on it cannot be placed."""
     items = [_call_item(row, material) for row in material.calls if row.opened_clock_ms is not None]
-    items += _model_items(events)
+    items += model_items(events)
     return timeline(items, material.answer.ended_clock_ms)
 
 
@@ -222,21 +224,3 @@ def _call_item(row: reads.CallRow, material: Material) -> Item:
     end = None if is_open else start + (row.duration_ms or 0)
     name = material.words.display_name_of(row.tool) or row.tool or words.UNNAMED_CALL
     return Item(name, "call", start, end, outcome_of(row), f"call-{row.number}")
-
-
-def _model_items(events: Sequence[reads.EventRow]) -> list[Item]:
-    items: list[Item] = []
-    begun: dict[tuple[int, str], int] = {}
-    for row in events:
-        event = kept.decode_body(row.type, row.body)
-        at = event.meta.wall_clock_ms
-        key = (row.stream_id, row.run)
-        if row.type == "stream.llm_start":
-            if at is not None:
-                begun[key] = at
-        elif key in begun:
-            start = begun.pop(key)
-            took = event.body.duration_ms
-            items.append(Item("model", "model", start, start + took if took is not None else at))
-    items += [Item("model", "model", start, None) for start in begun.values()]
-    return items

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from runs.pages.addresses import run_href
+from runs.pages.fragments import LiveTag
 from runs.rules import kept, words, zones
 from runs.rules.vocabulary import Ending, IncompleteReason, Outcome, RosterReason, StopReason
 from runs.store import reads_answer as reads
@@ -16,7 +18,7 @@ from runs.store.people import ProjectRow
 from runs.store.words import Words
 
 from .choices import effects
-from .shapes import CallList, Grounds, LiveTag, NotKnown, ReaderAnswer, Said, SeenBlock, SeenCall
+from .shapes import CallList, Grounds, NotKnown, ReaderAnswer, Said, SeenBlock, SeenCall
 
 One = TypeVar("One")
 
@@ -61,7 +63,7 @@ def reader_answer(material: Material) -> ReaderAnswer:
     return ReaderAnswer(
         slug=answer.slug,
         title=_title(question.text),
-        run_href=reverse("run", args=[project.key, answer.run.slug]),
+        run_href=run_href(project.key, answer.run.slug),
         turn=_turn(answer),
         question=question,
         answer=_said(material, "answer", answer.answer_at),
@@ -96,8 +98,6 @@ def reader_answer(material: Material) -> ReaderAnswer:
             epoch=answer.epoch,
             version=answer.version,
             words=material.words.version,
-            through=through,
-            whole=listing.whole,
             following=not ending.ended,
         )
         if asked == Asked()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runs.pages.fragments import LiveTag
 from runs.pages.timeline import Timeline
 from runs.rules.vocabulary import Ending, IncompleteReason, NarrowSkip, Outcome, RosterReason, ToolStatus
 
@@ -82,21 +83,6 @@ class CallList:
     only: Outcome | None
     all_href: str
     more_href: str
-
-
-@dataclass(frozen=True, slots=True)
-class LiveTag:
-    """What an open page says it shows, so that the live socket knows what it lacks."""
-
-    page: str
-    project: str
-    slug: str
-    epoch: int
-    version: int
-    words: int
-    through: int
-    whole: bool
-    following: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,147 @@
+"""What a live page can show: one class a kind of page, which reads the store and prints parts. Called in threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from runs.pages import run, runs
+from runs.pages.access import Audience, Visit
+from runs.pages.answer import parts as answer_parts
+from runs.pages.fragments import Fragment, LiveTag
+from runs.store import reads_answer
+from runs.store.people import ProjectRow
+
+TIMELINE_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Version:
+    """Where a page stands. Another epoch or other words: everything is sent anew."""
+
+    epoch: int
+    position: int
+    words: int
+
+    def follows(self, other: Version) -> bool:
+        """Whether what changed since `other` is enough to get here."""
+        return (self.epoch, self.words) == (other.epoch, other.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One look at the store: the parts that stand once, the rows that changed, and the version both are at least of.
+
+    `settled`: nothing was committed while it was read, so they are of that version and no later one.
+    """
+
+    version: Version
+    parts: Sequence[Fragment]
+    rows: Sequence[tuple[int, Fragment]]
+    finished: bool
+    settled: bool
+
+
+class Source(Protocol):
+    """Reads for one kind of page and one audience. `None` everywhere: there is nothing (any more)."""
+
+    @property
+    def slug(self) -> str | None: ...
+
+    def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
+        """The state now. Rows only where `since` leads here by changes alone."""
+
+    def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
+        """The rows that changed after a position; None when they are too many to send."""
+
+    def whole(self, project: ProjectRow, through: int) -> Sequence[Fragment] | None:
+        """Everything a page shows, with its rows up to `through`."""
+
+
+class AnswerSource:
+    def __init__(self, slug: str, role: str) -> None:
+        self.slug: str | None = slug
+        self._slug, self._operates = slug, Audience(role).operates
+        self._drawn_at = 0.0
+
+    def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
+        # The plot is the dear part and nobody reads it in a blink: once a second, and at the end.
+        now = time.monotonic()
+        stands = reads_answer.find_version(project.id, self._slug)
+        if stands is None:
+            return None
+        draw = self._operates and (now - self._drawn_at >= TIMELINE_EVERY_S or stands.ended)
+        found = answer_parts.read_small(project, self._slug, self._operates, timeline=draw)
+        if found is None:
+            return None
+        if draw:
+            self._drawn_at = now
+        page, small = found
+        tag = page.seen.live
+        assert tag is not None  # a page asked for plainly always says what it shows
+        version = _version(tag)
+        rows: Sequence[tuple[int, Fragment]] = ()
+        if since is not None and version.follows(since):
+            rows = self.rows_since(project, since.position) or ()
+        after = reads_answer.find_version(project.id, self._slug)
+        settled = after is not None and Version(after.epoch, after.version, after.words_version) == version
+        return Reading(version, small, rows, page.seen.ending.ended, settled)
+
+    def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
+        return answer_parts.read_rows(project, self._slug, self._operates, position)
+
+    def whole(self, project: ProjectRow, through: int) -> Sequence[Fragment] | None:
+        found = answer_parts.read_whole(project, self._slug, self._operates, through)
+        return None if found is None else found[1]
+
+
+class RunSource:
+    def __init__(self, slug: str, role: str) -> None:
+        self.slug: str | None = slug
+        self._slug, self._audience = slug, Audience(role)
+        self._drawn_at = 0.0
+
+    def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
+        now = time.monotonic()
+        draw = now - self._drawn_at >= TIMELINE_EVERY_S
+        found = run.read_parts(Visit(project, self._audience, None), self._slug, dear=draw)
+        if found is None:
+            return None
+        if draw:
+            self._drawn_at = now
+        page, parts = found
+        return Reading(_version(page.live), parts, (), page.ending.ended, settled=False)
+
+    def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
+        return ()
+
+    def whole(self, project: ProjectRow, through: int) -> Sequence[Fragment] | None:
+        found = run.read_parts(Visit(project, self._audience, None), self._slug, dear=True)
+        return None if found is None else found[1]
+
+
+class RunsSource:
+    """The list: the rows that some page has in view, and whether there are newer runs."""
+
+    slug: str | None = None
+
+    def __init__(self, role: str) -> None:
+        self._audience = Audience(role)
+        self._watched: tuple[str, ...] = ()
+
+    def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
+        self._watched = tuple(watched)
+        tag, parts = runs.read_parts(Visit(project, self._audience, None), self._watched)
+        return Reading(_version(tag), parts, (), finished=False, settled=False)
+
+    def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
+        return ()
+
+    def whole(self, project: ProjectRow, through: int) -> Sequence[Fragment] | None:
+        return runs.read_parts(Visit(project, self._audience, None), self._watched)[1]
+
+
+def _version(tag: LiveTag) -> Version:
+    return Version(tag.epoch, tag.version, tag.words)
