@@ -52,7 +52,7 @@ TABLE: dict[str, Row] = {
     "log-out/": Row((405,) * 5),
     "favicon.ico": Row((302,) * 5),
     "": Row((LOG_IN, 302, 302, 302, 302)),
-    "patterns/": Row((HIDDEN,) * 5),  # superusers only, which none of these is
+    "patterns/": Row((LOG_IN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)),  # superusers only, which none of these is
     "theme/": Row((405,) * 5, (302,) * 5),
     "p/<str:key>/": of("reader", 302),
     "p/<str:key>/runs/": of("reader"),
