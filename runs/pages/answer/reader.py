@@ -171,7 +171,7 @@ def _said(material: Material, kind: str, position: int | None) -> Said:
 
 def _title(answer: reads.AnswerRow, zone: str) -> str:
     """What a tab and a history say: never the question, whose words may be the model's own."""
-    when = moment(answer.opened_ms, zone)
+    when = zones.moment(answer.opened_ms, zone)
     return f"Answer, {when:%d %b %H:%M}" if when else "Answer"
 
 
