@@ -15,13 +15,7 @@ from runs.pages import runs as page_runs
 from tests.people import People
 from tests.sample import BEGAN_MS, MODELS_SIDE, Drawn, pen_for
 
-<<<<<<< HEAD
-QUERIES_READER = (
-    9  # session, person, membership, runs, sums, first answers, questions, the newest, projects for the switcher
-)
-=======
 QUERIES_READER = 9  # session, person, membership, runs, sums, first answers, questions, the newest, projects
->>>>>>> look
 """Whatever the number of rows. An operator's page reads the tools and their words besides."""
 
 NEWEST_FIRST = [
