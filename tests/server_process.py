@@ -101,3 +101,24 @@ def server_process(
             yield server
         finally:
             server.kill()
+
+
+def make_token_on(server: ServerProcess) -> str:
+    """A project on the server's own database, and a token for it."""
+    assert server.url  # it has made its database by then
+    made = subprocess.run(
+        [sys.executable, "manage.py", "shell", "-c", _MAKE_TOKEN],
+        cwd=ROOT,
+        env={**_own_environment(), "FOOTPRINT_DATA": str(server.data)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return made.stdout.split("token ")[1].split()[0]
+
+
+_MAKE_TOKEN = """
+from runs.models import Project
+from runs.store.tokens import create_token
+print("token", create_token(Project.objects.create(name="Northwind").pk, "", None)[1])
+"""

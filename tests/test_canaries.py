@@ -2,8 +2,6 @@
 
 import json
 import logging
-import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ from runs.rules.kept import Kept, keep
 from tests import recordings
 from tests.canaries import found_in, planted, refused_lines
 from tests.people import People, gather
-from tests.server_process import ROOT, server_process
+from tests.server_process import make_token_on, server_process
 from tests.walk import addresses, read
 from tests.wire import HELLO, Wire, make_token, run
 
@@ -198,22 +196,9 @@ def test_no_exception_on_the_way_holds_a_canary() -> None:
 
 
 def test_a_real_server_says_and_stores_nothing_of_them(tmp_path: Path) -> None:
-    make = (
-        "from runs.models import Project; from runs.store.tokens import create_token;"
-        "p = Project.objects.create(name='N'); print('token', create_token(p.pk, '', None)[1])"
-    )
     with server_process(data=tmp_path, environment={"FOOTPRINT_LOG": "DEBUG"}) as server:
         url = server.websocket_url + "/ws/ingest/"
-        environment = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "REDIS_URL")}
-        made = subprocess.run(
-            [sys.executable, "manage.py", "shell", "-c", make],
-            cwd=ROOT,
-            env={**environment, "FOOTPRINT_DATA": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        token = made.stdout.split("token ")[1].split()[0]
+        token = make_token_on(server)
         lines = lines_of(recordings.names()[0])
         with connect(url, additional_headers={"Authorization": f"Bearer {token}"}) as client:
             client.send(json.dumps(HELLO))

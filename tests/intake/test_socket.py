@@ -274,6 +274,9 @@ def test_a_sender_that_leaves_while_its_hello_waits_harms_nobody(token: str) -> 
             async with Wire(token) as hasty:
                 await hasty.say(hello())
                 await asyncio.sleep(0.2)
+                hasty.code = 1006
+                hasty._socket.stop(exceptions=False)
+            await asyncio.sleep(0.1)
             gate.set()
             await other.events(1, turn())
             await other.until_acked(len(turn()))
