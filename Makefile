@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTHON = $(BIN)/python
 
-.PHONY: help run test lint format kept-js
+.PHONY: help run test lint format kept-js kept-doc
 
 help:
 	@echo "make run     the dashboard with the demo"
@@ -11,6 +11,7 @@ help:
 	@echo "make lint    formatting, rules, types, the import law, migrations"
 	@echo "make format  put the formatting right"
 	@echo "make kept-js write the JavaScript sender's copy of the allow-list"
+	@echo "make kept-doc write the allow-list's table in docs/wire.md"
 
 run:
 	$(PYTHON) manage.py demo
@@ -33,3 +34,7 @@ format:
 kept-js:
 	$(PYTHON) -m runs.rules.kept_js > static/js/footprint-kept.js.new
 	mv static/js/footprint-kept.js.new static/js/footprint-kept.js
+
+kept-doc:
+	$(PYTHON) -m runs.rules.kept_doc < docs/wire.md > docs/wire.md.new
+	mv docs/wire.md.new docs/wire.md

@@ -51,7 +51,7 @@ class Settled:
 
     through: int
     refused: list[tuple[int, str, str]] = field(default_factory=list)
-    end: str = ""  # revoked, taken-over, gone, failed: why the connection must close
+    end: str = ""  # revoked, taken-over, gone, trouble: why the connection must close
 
 
 @dataclass(slots=True)

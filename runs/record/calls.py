@@ -316,7 +316,7 @@ def pause_call(book: Book, answer: AnswerRow, call: ToolCallRow, entry: EventEnt
 def open_calls_like(
     book: Book, stream_id: int, path: str, call_id: str | None, tool: str | None, state: str
 ) -> list[tuple[AnswerRow, ToolCallRow]]:
-    """Every call on the stream with this path, id and tool in this state, and its answer."""
+    """Every call of a turn not ended on the stream with this path, id and tool in this state, and its answer."""
     return [
         (book.answers[answer_id], call)
         for answer_id, calls in book.calls_of_answer.items()
@@ -326,4 +326,5 @@ def open_calls_like(
         and call.path == path
         and (tool is None or call.tool == tool)
         and book.answers[answer_id].stream_id == stream_id
+        and book.answers[answer_id].ending in NOT_ENDED
     ]

@@ -38,7 +38,7 @@ def wants_of(entries: Iterable[Entry]) -> Wants:
                 wants.runs.add(key)
                 wants.last_runs = True
         elif entry.kept.type.startswith("resilience."):
-            wants.last_runs = True
+            wants.last_turns.add(entry.stream_id)
         elif entry.kept.type not in _RUNLESS_BY_NATURE:
             wants.whole_streams.add(entry.stream_id)
         _of_event(wants, entry, key, begun)

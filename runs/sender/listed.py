@@ -138,6 +138,7 @@ _BY_KIND: Final[dict[str, Callable[[Any], Any]]] = {
     "presence": _presence,
     "length": _length,
     "names": _names,
+    "opt_names": _names,
     "roster": _roster,
 }
 

@@ -48,6 +48,7 @@ class Wants:
     declared: set[str] = field(default_factory=set)
     delegations: set[str] = field(default_factory=set)
     last_runs: bool = False
+    last_turns: set[int] = field(default_factory=set)  # streams whose latest run's turns an event is about
 
 
 def open_book(project: ProjectFacts, row_number: int, wants: Wants) -> Book:
@@ -84,9 +85,9 @@ def _load_runs(book: Book, wants: Wants) -> None:
             for run in _rows(RunRow, models.Run, book, stream=stream_id, name__in=chunk):
                 book.file_run(run)
     also: set[int] = set()
-    if wants.last_runs:
-        for memory in book.memories.values():
-            also |= set(msgspec.json.decode(memory.last_runs, type=dict[str, int]).values())
+    for stream_id, memory in book.memories.items():
+        if wants.last_runs or stream_id in wants.last_turns:
+            also |= _last_runs(memory)
     also |= {
         run.previous for run in book.runs_by_id.values() if run.previous is not None and not run.llm_seen
     }
@@ -95,6 +96,10 @@ def _load_runs(book: Book, wants: Wants) -> None:
         for run in _rows(RunRow, models.Run, book, stream__in=wants.whole_streams, finished=False):
             if run.id not in book.runs_by_id:
                 book.file_run(run)
+
+
+def _last_runs(memory: StreamMemoryRow) -> set[int]:
+    return set(msgspec.json.decode(memory.last_runs, type=dict[str, int]).values())
 
 
 def _file_runs(book: Book, ids: set[int]) -> None:
@@ -106,6 +111,8 @@ def _file_runs(book: Book, ids: set[int]) -> None:
 def _load_turns(book: Book, wants: Wants) -> None:
     """The turns of the runs, of streams with a hole, and of calls that wait; then their legs' runs and their calls."""
     wanted_runs = {run.id for key in wants.runs if (run := book.runs.get(key)) is not None}
+    for stream_id in wants.last_turns & set(book.memories):
+        wanted_runs |= _last_runs(book.memories[stream_id])
     answer_ids: set[int] = set()
     for chunk in _chunks(wanted_runs):
         answer_ids |= set(models.Leg.objects.filter(run__in=chunk).values_list("answer_id", flat=True))

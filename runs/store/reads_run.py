@@ -124,13 +124,26 @@ def slug_of(run_id: int) -> str | None:
 
 
 def answers(project: ProjectRow, run: Run) -> tuple[AnswerLine, ...]:
-    """The run's answers in order, at most `MOST_ANSWERS`, with the beginnings of their questions."""
-    rows = Answer.objects.filter(run_id=run.id, epoch=project.epoch).order_by("number")
+    """The answers of the run and of the runs that went on with them, in order of opening, at most `MOST_ANSWERS`.
+
+    A composition that was resumed tells its later parts in the run of the resume.
+    """
+    rows = Answer.objects.filter(run_id__in=_chain(run), epoch=project.epoch).order_by("opened_position")
     found = [dict(zip(_ANSWER, row, strict=True)) for row in rows.values_list(*_ANSWER)[:MOST_ANSWERS]]
     texts = question_beginnings(
         project, [row["question_at"] for row in found if row["question_at"] is not None]
     )
     return tuple(AnswerLine(**row, question=texts.get(row["question_at"])) for row in found)
+
+
+def _chain(run: Run) -> set[int]:
+    """The run and every run that is a further leg of one of its answers, or of theirs."""
+    found, new = set[int](), {run.id}
+    while new:
+        found |= new
+        legs = Leg.objects.filter(answer__run_id__in=new, number__gt=1).values_list("run_id", flat=True)
+        new = set(legs) - found
+    return found
 
 
 def further_legs(run: Run) -> tuple[LegLine, ...]:

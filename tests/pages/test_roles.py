@@ -52,6 +52,7 @@ TABLE: dict[str, Row] = {
     "log-out/": Row((405,) * 5),
     "favicon.ico": Row((302,) * 5),
     "": Row((LOG_IN, 302, 302, 302, 302)),
+    "patterns/": Row((LOG_IN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)),  # superusers only, which none of these is
     "theme/": Row((405,) * 5, (302,) * 5),
     "p/<str:key>/": of("reader", 302),
     "p/<str:key>/runs/": of("reader"),
@@ -115,6 +116,10 @@ def test_a_stranger_gets_what_nothing_gets(address: str, people: People, sample:
     theirs, nothing = sam.get(url), sam.get(url.replace(people.northwind.key, "0" * 12))
     assert theirs.status_code == nothing.status_code == 404
     assert _without_its_own(theirs) == _without_its_own(nothing)
+
+
+def test_the_patterns_are_for_superusers(people: People) -> None:
+    assert people.browser("root").get("/patterns/").status_code == 200
 
 
 def test_every_address_has_a_row() -> None:

@@ -26,7 +26,6 @@ One = TypeVar("One")
 FOLD_FROM = 3
 """So many calls next to each other that read the same are folded into one line."""
 
-TITLE_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def reader_answer(material: Material) -> ReaderAnswer:
     listing = _listing(material, through)
     return ReaderAnswer(
         slug=answer.slug,
-        title=_title(question.text),
+        title=_title(answer, project.time_zone),
         run_href=run_href(project.key, answer.run.slug),
         turn=_turn(answer),
         question=question,
@@ -171,11 +170,10 @@ def _said(material: Material, kind: str, position: int | None) -> Said:
     return Said(None, words.text_forgotten())
 
 
-def _title(question: str | None) -> str:
-    if not question:
-        return "Answer"
-    line = " ".join(question.split())
-    return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1]}…"
+def _title(answer: reads.AnswerRow, zone: str) -> str:
+    """What a tab and a history say: never the question, whose words may be the model's own."""
+    when = moment(answer.opened_ms, zone)
+    return f"Answer, {when:%d %b %H:%M}" if when else "Answer"
 
 
 def _turn(answer: reads.AnswerRow) -> str:
