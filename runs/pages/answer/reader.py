@@ -27,7 +27,6 @@ FOLD_FROM = 3
 """So many calls next to each other that read the same are folded into one line."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """How somebody wants to see the page: only calls of one outcome, the words as they were then, following or not."""
@@ -172,7 +171,7 @@ def _said(material: Material, kind: str, position: int | None) -> Said:
 
 def _title(answer: reads.AnswerRow, zone: str) -> str:
     """What a tab and a history say: never the question, whose words may be the model's own."""
-    when = moment(answer.opened_ms, zone)
+    when = zones.moment(answer.opened_ms, zone)
     return f"Answer, {when:%d %b %H:%M}" if when else "Answer"
 
 
