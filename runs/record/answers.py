@@ -114,9 +114,12 @@ def settle(answer: AnswerRow) -> None:
 
 
 def unmatched(book: Book, run: RunRow | None, entry: EventEntry) -> None:
-    """An event that fits nothing: its turn is told so; without a run every open turn there; with none, the stream."""
+    """An event that fits nothing: its open turn is told so; without a run every open turn there; with none, the stream.
+
+    A turn that has ended stays as it was: what comes afterwards is late, and its run counts it.
+    """
     if run is not None:
-        answer = turn_at(book, run, entry.path) or last_at(book, run, entry.path)
+        answer = turn_at(book, run, entry.path)
         if answer is not None:
             mark(book, answer, Reason.UNMATCHED, entry)
             return

@@ -212,8 +212,9 @@ def _llm_start(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | N
 def _llm_end(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | None) -> None:
     told: LlmEnd = entry.kept.body
     if answer is None:
-        if told.tool_call_count and last_at(book, run, entry.path) is not None:
-            unmatched(book, run, entry)
+        ended = last_at(book, run, entry.path)
+        if told.tool_call_count and ended is not None:
+            mark(book, ended, Reason.UNMATCHED, entry)  # it asks for calls that this turn does not list
         return
     answer.requested = min(answer.requested + told.tool_call_count, MAX_INT)
     if answer.open_llm:

@@ -113,10 +113,11 @@ class _Call:
 
 def _phrase(names: Sequence[str | None]) -> _Phrase | None:
     # The key a name is looked up by is here the name itself: whoever asks has looked it up already.
-    text = named_calls([_Call(name or "") for name in names], 0, lambda name: name)
+    named = [name for name in names if name]  # thousands may have none: they are only counted
+    text = named_calls([_Call(name) for name in named], len(names) - len(named), lambda name: name)
     if text is None:
         return None
-    first = next(name for name in map(read_display_name, names) if name is not None)
+    first = next(name for name in map(read_display_name, named) if name is not None)
     return _Phrase(text, is_one=text == first)
 
 

@@ -14,21 +14,21 @@ REFUND: Final = "issue_refund"
 
 # Registered name, what the model reads, the app's own words (None: the app never declared any).
 _TOOLS: Final[tuple[tuple[str, str, str | None], ...]] = (
-    ("lookup_order", "Find one order by its number.", "Looked up the order"),
-    ("track_parcel", "Where the carrier last saw a parcel.", "Asked the carrier where the parcel is"),
-    ("check_stock", "How many of one article are in which warehouse.", "Checked the stock"),
-    ("search_catalog", "Find articles by words.", "Searched the catalogue"),
-    ("get_policy", "The shop's rules on one topic.", "Read the shop's rules"),
-    ("customer_history", "Earlier orders of one customer.", "Read the customer's earlier orders"),
-    ("quote_price", "Today's price with discounts.", "Worked out the price"),
-    (REFUND, "Pay money back for an order.", "Issued a refund"),
-    ("reserve_item", "Hold one article for two days.", "Held the article"),
-    ("book_pickup", "Have a parcel fetched at the customer's door.", "Booked a pick-up"),
+    ("lookup_order", "Find one order by its number.", "looking up the order"),
+    ("track_parcel", "Where the carrier last saw a parcel.", "asking the carrier where the parcel is"),
+    ("check_stock", "How many of one article are in which warehouse.", "checking the stock"),
+    ("search_catalog", "Find articles by words.", "searching the catalogue"),
+    ("get_policy", "The shop's rules on one topic.", "reading the shop's rules"),
+    ("customer_history", "Earlier orders of one customer.", "reading the customer's earlier orders"),
+    ("quote_price", "Today's price with discounts.", "working out the price"),
+    (REFUND, "Pay money back for an order.", "issuing a refund"),
+    ("reserve_item", "Hold one article for two days.", "holding the article"),
+    ("book_pickup", "Have a parcel fetched at the customer's door.", "booking a pick-up"),
     ("legacy_crm_note", "Write a note into the old customer system.", None),
     ("fx_rate", "Exchange rate of today.", None),
-    (ASK, "Ask the customer something and wait for the answer.", "Asked the customer"),
-    (DELEGATE, "Hand a question to a specialist agent.", "Asked a specialist"),
-    ("present", "Show something to the customer.", "Showed it to the customer"),
+    (ASK, "Ask the customer something and wait for the answer.", "asking the customer"),
+    (DELEGATE, "Hand a question to a specialist agent.", "asking a specialist"),
+    ("present", "Show something to the customer.", "showing it to the customer"),
 )
 CATALOG: Final = {name: description for name, description, _ in _TOOLS}
 DECLARED: Final = [

@@ -36,7 +36,7 @@ RosterRow = Roster
 SpawnRow = Spawn
 ViolationRow = Violation
 
-CALLS_A_SCREEN = 200
+CALLS_A_SCREEN = 100
 CHOICE_ROWS_READ = 400
 EVENTS_A_SCREEN = 100
 SPAWNS_READ = 100

@@ -122,7 +122,7 @@ def test_a_long_list_is_shown_a_screen_at_a_time(people: People) -> None:
     _, answer = long_answer(people, 450)
     places: list[int] = []
     tail, headers = "", {}
-    for _ in range(3):
+    for _ in range(5):
         page = read(people, "rhea", answer.slug, tail, **headers)
         places += [int(place) for place in re.findall(r'id="call-(\d+)"', page)]
         more = re.search(r'href="[^"]*/(calls/\?after=\d+)"', page)
@@ -229,3 +229,16 @@ def pen_for_more(people: People) -> Pen:
     pen = Pen(people.northwind, stream)
     pen.position, pen.number = people.northwind.position, people.northwind.row_number
     return pen
+
+
+def test_three_names_are_said_and_every_further_call_is_counted(people: People) -> None:
+    pen = pen_for_more(people)
+    for letter in "abcde":
+        pen.declares(f"tool_{letter}_zz", f"Doing {letter}")
+    answer = pen.answer(pen.run("many"), "Do it all.", "Done.")
+    for letter in "abcdeabcdeabcde":
+        pen.call(answer, f"tool_{letter}_zz")
+    pen.call(answer, "nameless_zz")
+    pen.done()
+    page = text_of(read(people, "rhea", answer.slug))
+    assert "It rests on Doing a, Doing b, Doing c and 7 other calls, which worked." in page

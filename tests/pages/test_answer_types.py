@@ -12,7 +12,7 @@ from runs.rules.vocabulary import Told
 # the question: can a registered name, an id, a path, an agent or a model ever stand in it?
 TEXTS = {
     "ReaderAnswer.slug": "opaque: a keyed hash",
-    "ReaderAnswer.title": "the question's first words, as it was said",
+    "ReaderAnswer.title": "Answer, 3 May 14:02: never the question",
     "ReaderAnswer.run_href": "an address made of key and slug",
     "ReaderAnswer.turn": "turn 2, part 2",
     "ReaderAnswer.asked_by": "the person the agent serves",

@@ -194,7 +194,7 @@ def test_the_timeline_has_a_table_beside_the_drawing(people: People, sample: Dra
     assert "<svg" not in body(people, "rhea", sample["choices"])
 
 
-@pytest.mark.parametrize(("name", "queries"), [("rhea", 8), ("omar", 17)])
+@pytest.mark.parametrize(("name", "queries"), [("rhea", 9), ("omar", 18)])
 def test_the_number_of_queries_does_not_grow(
     people: People, sample: Drawn, django_assert_num_queries: DjangoAssertNumQueries, name: str, queries: int
 ) -> None:

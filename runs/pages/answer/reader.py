@@ -12,6 +12,7 @@ from django.urls import reverse
 from runs.pages.addresses import run_href
 from runs.pages.fragments import LiveTag
 from runs.rules import kept, words, zones
+from runs.rules.display_name import MAX_NAMED_CALLS
 from runs.rules.vocabulary import Ending, IncompleteReason, Outcome, RosterReason, StopReason
 from runs.store import reads_answer as reads
 from runs.store.people import ProjectRow
@@ -24,7 +25,6 @@ One = TypeVar("One")
 
 FOLD_FROM = 3
 """So many calls next to each other that read the same are folded into one line."""
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _said(material: Material, kind: str, position: int | None) -> Said:
 
 def _title(answer: reads.AnswerRow, zone: str) -> str:
     """What a tab and a history say: never the question, whose words may be the model's own."""
-    when = moment(answer.opened_ms, zone)
+    when = zones.moment(answer.opened_ms, zone)
     return f"Answer, {when:%d %b %H:%M}" if when else "Answer"
 
 
@@ -202,8 +202,16 @@ def _took(answer: reads.AnswerRow) -> int | None:
 def _rests_on(material: Material, ending: Ending, complete: bool) -> tuple[Grounds, ...]:
     said = material.words
     names: dict[str, list[str | None]] = {outcome.value: [] for outcome in Outcome}
+    counts: dict[str, int] = dict.fromkeys(names, 0)
+    distinct: dict[str, set[str]] = {outcome: set() for outcome in names}
     for group in material.groups:
-        names[group.outcome].extend([said.display_name_of(group.tool)] * group.count)
+        name = said.display_name_of(group.tool)
+        # A name that is said once covers all its calls; only calls that are counted have to be there one by one.
+        if name is not None:
+            distinct[group.outcome].add(name)
+        covered = name is not None and len(distinct[group.outcome]) <= MAX_NAMED_CALLS
+        names[group.outcome].extend([name] * (1 if covered else group.count))
+        counts[group.outcome] += group.count
     sentences = words.rests_on(
         *(names[outcome] for outcome in (Outcome.OK, Outcome.ERROR, Outcome.NOT_RUN, Outcome.OPEN)),
         ending=ending,
@@ -212,7 +220,7 @@ def _rests_on(material: Material, ending: Ending, complete: bool) -> tuple[Groun
     grounds = []
     for sentence in sentences:
         outcome = Outcome.known(sentence.group)
-        calls = 0 if outcome is None else len(names[outcome])
+        calls = 0 if outcome is None else counts[outcome]
         grounds.append(Grounds(sentence.text, outcome, calls, _why(material, outcome) if calls else ""))
     return tuple(grounds)
 
