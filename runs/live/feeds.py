@@ -63,6 +63,7 @@ class Feed:
         self.watched: Counter[str] = Counter()  # rows that pages have in view, where a source wants to know
         self._parts: dict[str, Part] = {}
         self._settled = False
+        self._due_s: float | None = None
         self._began: Version | None = None
         self._pages: set[asyncio.Event] = set()
         self._on_empty = on_empty
@@ -150,11 +151,12 @@ class Feed:
                     self._first_look.set()
                 took = loop.time() - begun
                 await asyncio.sleep(max(SHORTEST_S - took, took * RESTS))
-                rung = await ear.next(LOOK_EVERY_S)
+                rung = await ear.next(LOOK_EVERY_S if self._due_s is None else max(self._due_s, SHORTEST_S))
                 if rung is not None and rung.people:
                     self._wake()  # who may see it may have changed, even where it has not
 
     async def _look(self) -> None:
+        self._due_s = None
         reading = await database_sync_to_async(self._read)()
         if reading is None:
             self.gone = True
@@ -184,7 +186,7 @@ class Feed:
         ]
         finished_now = reading.finished != self.finished
         first = self.version is None
-        self._settled = reading.settled
+        self._settled, self._due_s = reading.settled, reading.due_s
         self.version, self.finished = reading.version, reading.finished
         if not (new or moved or finished_now):
             return False

@@ -35,6 +35,7 @@ class Reading:
     """One look at the store: the parts that stand once, the rows that changed, and the version both are at least of.
 
     `settled`: nothing was committed while it was read, so they are of that version and no later one.
+    `due_s`: something dear was left out and is to be read in so many seconds, also when nothing changes until then.
     """
 
     version: Version
@@ -42,6 +43,7 @@ class Reading:
     rows: Sequence[tuple[int, Fragment]]
     finished: bool
     settled: bool
+    due_s: float | None = None
 
 
 class Source(Protocol):
@@ -76,8 +78,11 @@ class AnswerSource:
         found = answer_parts.read_small(project, self._slug, self._operates, timeline=draw)
         if found is None:
             return None
+        due = None
         if draw:
             self._drawn_at = now
+        elif self._operates:
+            due = self._drawn_at + TIMELINE_EVERY_S - now
         page, small = found
         tag = page.seen.live
         assert tag is not None  # a page asked for plainly always says what it shows
@@ -87,7 +92,7 @@ class AnswerSource:
             rows = self.rows_since(project, since.position) or ()
         after = reads_answer.find_version(project.id, self._slug)
         settled = after is not None and Version(after.epoch, after.version, after.words_version) == version
-        return Reading(version, small, rows, page.seen.ending.ended, settled)
+        return Reading(version, small, rows, page.seen.ending.ended, settled, due)
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
         return answer_parts.read_rows(project, self._slug, self._operates, position)
@@ -102,24 +107,36 @@ class RunSource:
         self.slug: str | None = slug
         self._slug, self._audience = slug, Audience(role)
         self._drawn_at = 0.0
+        self._followed = False
 
     def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
         now = time.monotonic()
-        draw = now - self._drawn_at >= TIMELINE_EVERY_S
-        found = run.read_parts(Visit(project, self._audience, None), self._slug, dear=draw)
+        draw = self._audience.operates and now - self._drawn_at >= TIMELINE_EVERY_S
+        found = self._parts(project, dear=draw)
         if found is None:
             return None
+        due = None
         if draw:
             self._drawn_at = now
+        elif self._audience.operates:
+            due = self._drawn_at + TIMELINE_EVERY_S - now
         page, parts = found
-        return Reading(_version(page.live), parts, (), page.ending.ended, settled=False)
+        return Reading(_version(page.live), parts, (), page.ending.ended, settled=False, due_s=due)
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
         return ()
 
     def whole(self, project: ProjectRow, through: int) -> Sequence[Fragment] | None:
-        found = run.read_parts(Visit(project, self._audience, None), self._slug, dear=True)
+        found = self._parts(project, dear=True)
         return None if found is None else found[1]
+
+    def _parts(self, project: ProjectRow, *, dear: bool) -> tuple[run.ReaderRunPage, list[Fragment]] | None:
+        # Whoever has watched the run at work keeps its latest calls in view when it ends: nothing collapses.
+        visit = Visit(project, self._audience, None)
+        found = run.read_parts(visit, self._slug, dear=dear, with_latest=self._followed)
+        if found is not None:
+            self._followed = self._followed or found[0].following
+        return found
 
 
 class RunsSource:

@@ -105,11 +105,15 @@ def run(request: HttpRequest, visit: Visit, slug: str) -> HttpResponse:
     return show(request, visit, "run/run.html", build(visit, found), here="runs")
 
 
-def build(visit: Visit, found: reads_run.Run) -> ReaderRunPage | OperatorRunPage:
+def build(
+    visit: Visit, found: reads_run.Run, *, with_latest: bool = False
+) -> ReaderRunPage | OperatorRunPage:
+    """`with_latest`: the latest calls also of a run that has ended, for those who have watched it."""
     answers = reads_run.answers(visit.project, found)
     legs = reads_run.further_legs(found)
     following = bool(answers) and not _ending(found.ending).ended
-    behind_now = now_of(visit.project, answers[-1].slug) if following else None
+    shows_latest = following or (with_latest and bool(answers))
+    behind_now = now_of(visit.project, answers[-1].slug) if shows_latest else None
     page = _reader_page(visit, found, answers, legs, None if behind_now is None else behind_now.seen)
     if not visit.audience.operates:
         return page
@@ -227,20 +231,23 @@ def _record(line: AnswerLine, ending: Ending) -> Record:
 
 
 PARTS = {"run-head": "head", "run-now": "now", "run-answers": "answers"}
-PARTS_FOR_OPERATORS = {"run-spawns": "spawns", "run-timeline": "timeline", "run-facts": "facts"}
+PARTS_FOR_OPERATORS = {"run-spawns": "spawns", "run-facts": "facts"}
+DEAR = {"run-timeline": "timeline"}
 
 
-def read_parts(visit: Visit, slug: str, *, dear: bool) -> tuple[ReaderRunPage, list[Fragment]] | None:
-    """The page piece by piece, for pages that follow it; None where it is gone. `dear`: also the plot and the tree."""
+def read_parts(
+    visit: Visit, slug: str, *, dear: bool, with_latest: bool = False
+) -> tuple[ReaderRunPage, list[Fragment]] | None:
+    """The page piece by piece, for pages that follow it; None where it is gone. `dear`: also the plot."""
     found = reads_run.find_run(visit.project, slug)
     if found is None or found.leg_of is not None:
         return None
-    page = build(visit, found)
+    page = build(visit, found, with_latest=with_latest)
     seen, behind = (page.run, page) if isinstance(page, OperatorRunPage) else (page, None)
     context = {"run": seen, "zone": visit.project.time_zone}
     if behind is not None:
         context |= {"behind": behind.behind, "behind_now": behind.now}
-    wanted = PARTS | (PARTS_FOR_OPERATORS if behind is not None and dear else {})
+    wanted = PARTS | (PARTS_FOR_OPERATORS if behind is not None else {}) | (DEAR if behind is not None and dear else {})
     return seen, [fragment(id, f"run/parts/{name}.html", context) for id, name in wanted.items()]
 
 

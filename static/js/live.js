@@ -11,7 +11,9 @@
   const pause = document.getElementById("live-pause");
   const status = document.getElementById("status");
   const SILENT_MS = 45000; // two beats and a little
-  const BACK_OFF_MS = [500, 1000, 2000, 4000, 8000, 15000];
+  const OFTEN_MS = 1000; // a server that restarts is back within seconds: its pages are too
+  const OFTEN = 30;
+  const SELDOM_MS = 10000;
 
   const shown = {
     epoch: Number(tag.dataset.epoch),
@@ -51,7 +53,7 @@
 
   function later() {
     if (timer) return;
-    const wait = BACK_OFF_MS[Math.min(tries++, BACK_OFF_MS.length - 1)];
+    const wait = tries++ < OFTEN ? OFTEN_MS : SELDOM_MS;
     timer = setTimeout(connect, wait * (0.75 + Math.random() / 2));
   }
 
@@ -114,6 +116,7 @@
       const kept = remember(old);
       old.replaceWith(fresh);
       recall(fresh, kept);
+      if (!part.in) keepHeight(fresh, kept.height);
     } else {
       const list = part.in && document.getElementById(part.in);
       if (!list || !isWhole(list)) return false;
@@ -135,7 +138,9 @@
     return {
       open: open,
       focus: active && old.contains(active) ? pathTo(old, active) : null,
-      top: old.scrollTop,
+      height: old.offsetHeight,
+      heights: Array.from(old.querySelectorAll(".keeps-height"), function (e) { return e.offsetHeight; }),
+      scrolls: scrolling(old).map(function (e) { return isAtEnd(e) ? Infinity : e.scrollTop; }),
     };
   }
 
@@ -144,11 +149,31 @@
       const found = fresh.id === id ? fresh : fresh.querySelector("#" + CSS.escape(id));
       if (found) found.open = isOpen;
     });
-    if (kept.top) fresh.scrollTop = kept.top;
+    fresh.querySelectorAll(".keeps-height").forEach(function (e, n) { keepHeight(e, kept.heights[n] || 0); });
+    scrolling(fresh).forEach(function (e, n) {
+      if (n < kept.scrolls.length) e.scrollTop = Math.min(kept.scrolls[n], e.scrollHeight);
+    });
     if (kept.focus) {
       const found = kept.focus.reduce(function (at, n) { return at && at.children[n]; }, fresh);
       if (found && found.focus) found.focus({ preventScroll: true });
     }
+  }
+
+  // A part that grew never shrinks again while it is watched: what stands below does not go to and fro.
+  function keepHeight(fresh, height) {
+    if (document.querySelector(".is-growing") && fresh.offsetHeight < height) fresh.style.minHeight = height + "px";
+  }
+  addEventListener("resize", function () {
+    document.querySelectorAll('[style*="min-height"]').forEach(function (e) { e.style.minHeight = ""; });
+  });
+
+  function scrolling(part) {
+    const inside = Array.from(part.querySelectorAll(".grow-region"));
+    return part.matches(".timeline") ? [part].concat(inside) : inside;
+  }
+
+  function isAtEnd(region) {
+    return region.scrollHeight - region.scrollTop - region.clientHeight < 24;
   }
 
   function pathTo(root, element) {
@@ -163,7 +188,7 @@
   function append(list, fresh) {
     const region = list.closest(".grow-region");
     const scrolls = region && region.scrollHeight > region.clientHeight + 4;
-    const atEnd = region && region.scrollHeight - region.scrollTop - region.clientHeight < 24;
+    const atEnd = region && isAtEnd(region);
     list.append(fresh);
     if (!region) return;
     if (!scrolls || atEnd) { region.scrollTop = region.scrollHeight; return; }
@@ -180,7 +205,7 @@
       button.addEventListener("click", function () { region.scrollTop = region.scrollHeight; });
       region.append(button);
       region.addEventListener("scroll", function gone() {
-        if (region.scrollHeight - region.scrollTop - region.clientHeight < 24) {
+        if (isAtEnd(region)) {
           button.remove();
           region.removeEventListener("scroll", gone);
         }
@@ -218,7 +243,7 @@
     said = word;
     state.textContent = WORDS[word];
     state.dataset.state = word;
-    pause.hidden = word === "finished";
+    pause.classList.toggle("is-away", word === "finished"); // its place stays, so that nothing moves
   }
 
   // One sentence for a while in the place of the state's word.
@@ -277,6 +302,7 @@
   addEventListener("hashchange", unfold);
   unfold();
 
+  document.querySelectorAll(".now-region").forEach(function (region) { region.scrollTop = region.scrollHeight; });
   look();
   say("connecting");
   connect();

@@ -73,6 +73,7 @@ def test_every_task_by_keys_alone(home: House, visit: Any, sender: Sender) -> No
     keys.press("Enter")
     page.wait_for_url("**/runs/")
 
+    page.wait_for_load_state()
     keys.press("f")  # the filters
     assert page.locator("#filters").get_attribute("open") is not None
     keys.tab_to(page.get_by_label("a call that did not work"))

@@ -34,8 +34,9 @@ def test_live_events_move_nothing(visit: Callable[..., Visitor], sender: Sender)
         tool = (LOOK_UP, REFUND, MAIL)[number % 3]
         turn.pick(tool)
         time.sleep(0.15)
-        turn.reply(tool)
-        if number % 6 == 3:
+        helps = number % 6 == 3
+        turn.reply(*((tool, DELEGATE) if helps else (tool,)))
+        if helps:
             turn.delegate([LOOK_UP, REFUND] if number % 12 == 3 else [LOOK_UP])
         call = turn.run.tool_start(tool)
         time.sleep(0.15)
