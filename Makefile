@@ -3,13 +3,14 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTHON = $(BIN)/python
 
-.PHONY: help run test lint format kept-js kept-doc
+.PHONY: help run test lint format kept-js screenshots kept-doc
 
 help:
 	@echo "make run     the dashboard with the demo"
 	@echo "make test    every test (browser and node tests where Chromium and Node.js are present)"
 	@echo "make lint    formatting, rules, types, the import law, migrations"
 	@echo "make format  put the formatting right"
+	@echo "make screenshots write the pictures in docs/images anew (Chromium)"
 	@echo "make kept-js write the JavaScript sender's copy of the allow-list"
 	@echo "make kept-doc write the allow-list's table in docs/wire.md"
 
@@ -38,3 +39,6 @@ kept-js:
 kept-doc:
 	$(PYTHON) -m runs.rules.kept_doc < docs/wire.md > docs/wire.md.new
 	mv docs/wire.md.new docs/wire.md
+
+screenshots:
+	$(PYTHON) -m tests.browser.screenshots

@@ -247,7 +247,11 @@ def read_parts(
     context = {"run": seen, "zone": visit.project.time_zone}
     if behind is not None:
         context |= {"behind": behind.behind, "behind_now": behind.now}
-    wanted = PARTS | (PARTS_FOR_OPERATORS if behind is not None else {}) | (DEAR if behind is not None and dear else {})
+    wanted = (
+        PARTS
+        | (PARTS_FOR_OPERATORS if behind is not None else {})
+        | (DEAR if behind is not None and dear else {})
+    )
     return seen, [fragment(id, f"run/parts/{name}.html", context) for id, name in wanted.items()]
 
 

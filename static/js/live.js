@@ -243,6 +243,7 @@
     said = word;
     state.textContent = WORDS[word];
     state.dataset.state = word;
+    if (word === "live") pause.hidden = false; // what had ended goes on
     pause.classList.toggle("is-away", word === "finished"); // its place stays, so that nothing moves
   }
 

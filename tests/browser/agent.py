@@ -53,7 +53,12 @@ class Turn:
 
     def reply(self, *called: str) -> None:
         self.run.llm_end(len(called), input_tokens=900, output_tokens=60)
-        row = {"kind": "outcome", "iteration": self.run.iteration, "called": list(called), "firstAgrees": True}
+        row = {
+            "kind": "outcome",
+            "iteration": self.run.iteration,
+            "called": list(called),
+            "firstAgrees": True,
+        }
         self.run.tool_choice_row(row if called else {**row, "firstAgrees": None})
 
     def call(self, tool: str = LOOK_UP, **how: Any) -> None:

@@ -49,7 +49,10 @@ def test_a_run_is_followed_to_its_end_without_a_reload(home: House, visit: Visit
     omar.soon("#model-calls .model-call", "Narrowed: served 2 of 4 tools.")
     on_run.soon("#run-now .model-call", "Narrowed: served 2 of 4 tools.")
     rhea.soon("#answer-effects", "The assistant was shown the 2 most fitting of its 4 tools.")
-    assert [bar.get_attribute("width") for bar in omar.page.locator("#model-calls .ranks rect.bar-value-chosen").all()]
+    assert [
+        bar.get_attribute("width")
+        for bar in omar.page.locator("#model-calls .ranks rect.bar-value-chosen").all()
+    ]
 
     turn.reply(LOOK_UP, DELEGATE)
     call = turn.run.tool_start(LOOK_UP)
@@ -87,7 +90,9 @@ def test_a_run_is_followed_to_its_end_without_a_reload(home: House, visit: Visit
         visitor.has_seen_no_name()
 
 
-def test_a_failure_shows_in_the_title_of_a_tab_in_the_background(home: House, visit: Visit, sender: Sender) -> None:
+def test_a_failure_shows_in_the_title_of_a_tab_in_the_background(
+    home: House, visit: Visit, sender: Sender
+) -> None:
     question = "Can I pay by card?"
     turn = Turn(sender, question)
     rhea = visit("rhea").open_answer(question).is_live()
@@ -155,7 +160,9 @@ def test_what_is_forgotten_and_who_is_removed_takes_effect_on_open_pages(
     ada.page.locator("#forget-confirm").fill("Northwind")
     ada.page.get_by_role("button", name="Forget all texts").click()
     for visitor in (omar, rhea):
-        visitor.page.wait_for_function("text => !document.body.innerText.includes(text)", arg=question, timeout=SOON_MS)
+        visitor.page.wait_for_function(
+            "text => !document.body.innerText.includes(text)", arg=question, timeout=SOON_MS
+        )
         assert visitor.rows() == [1]
 
     root = visit("root")

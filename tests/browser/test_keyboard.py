@@ -94,7 +94,9 @@ def test_every_task_by_keys_alone(home: House, visit: Any, sender: Sender) -> No
     keys.press("Enter")
     page.wait_for_url("**/answers/*/#why-*")
     marked = page.locator("#call-rows [data-outcome=error]").first
-    assert marked.evaluate("row => row.getBoundingClientRect().top < innerHeight && row.getBoundingClientRect().bottom > 0")
+    assert marked.evaluate(
+        "row => row.getBoundingClientRect().top < innerHeight && row.getBoundingClientRect().bottom > 0"
+    )
     fold = page.locator("#call-rows .call-fold summary").first
     page.locator("#call-rows .call-fold details").first.evaluate("fold => { fold.open = false; }")
     page.evaluate("document.activeElement.blur()")

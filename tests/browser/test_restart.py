@@ -76,7 +76,9 @@ def test_the_server_restarts_in_the_middle(
         )
         shown = visitor.page.locator("#calls-count").inner_text()
         assert visitor.rows() == list(range(1, calls + 1)), shown
-        assert visitor.page.evaluate("document.querySelectorAll('[id]').length === new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size")
+        assert visitor.page.evaluate(
+            "document.querySelectorAll('[id]').length === new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size"
+        )
         visitor.forgive(OFFLINE)
     on_run.soon("#run-head .state-ok")
     on_run.forgive(OFFLINE)

@@ -105,7 +105,9 @@ class Visitor:
         self.waits.append((time.monotonic() - began) * 1000)
 
     def rows(self) -> list[int]:
-        return self.page.evaluate("[...document.querySelectorAll('#call-rows [data-number]')].map(row => +row.dataset.number)")
+        return self.page.evaluate(
+            "[...document.querySelectorAll('#call-rows [data-number]')].map(row => +row.dataset.number)"
+        )
 
     def shift(self, page: Any = None) -> float:
         return (page or self.page).evaluate("window.footprintShift")
