@@ -140,7 +140,9 @@
       focus: active && old.contains(active) ? pathTo(old, active) : null,
       height: old.offsetHeight,
       heights: Array.from(old.querySelectorAll(".keeps-height"), function (e) { return e.offsetHeight; }),
-      scrolls: scrolling(old).map(function (e) { return isAtEnd(e) ? Infinity : e.scrollTop; }),
+      scrolls: scrolling(old).map(function (e) {
+        return { top: e.matches(".grow-region") && isAtEnd(e) ? Infinity : e.scrollTop, left: e.scrollLeft };
+      }),
     };
   }
 
@@ -151,7 +153,9 @@
     });
     fresh.querySelectorAll(".keeps-height").forEach(function (e, n) { keepHeight(e, kept.heights[n] || 0); });
     scrolling(fresh).forEach(function (e, n) {
-      if (n < kept.scrolls.length) e.scrollTop = Math.min(kept.scrolls[n], e.scrollHeight);
+      if (n >= kept.scrolls.length) return;
+      e.scrollTop = Math.min(kept.scrolls[n].top, e.scrollHeight);
+      e.scrollLeft = kept.scrolls[n].left;
     });
     if (kept.focus) {
       const found = kept.focus.reduce(function (at, n) { return at && at.children[n]; }, fresh);
@@ -168,7 +172,7 @@
   });
 
   function scrolling(part) {
-    const inside = Array.from(part.querySelectorAll(".grow-region"));
+    const inside = Array.from(part.querySelectorAll(".grow-region, .scroll-x"));
     return part.matches(".timeline") ? [part].concat(inside) : inside;
   }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -23,7 +23,7 @@ PLACES = {
 
 
 @pytest.fixture(scope="module")
-def addresses(home: House) -> Iterator[dict[str, str]]:
+def addresses(home: House) -> dict[str, str]:
     """What an agent told: one finished answer with everything, and one that is at work. Where both are."""
     with home.sender() as agent:
         turn = Turn(agent, QUESTION)
@@ -44,11 +44,11 @@ def addresses(home: House) -> Iterator[dict[str, str]]:
         rhea.page.locator("#run-answers").get_by_role("link", name=QUESTION).click()
         rhea.page.wait_for_url("**/answers/*/")
         answer = rhea.page.url.removeprefix(rhea.home)
-    yield {"run": run.rstrip("/"), "answer": answer.rstrip("/")}
+    return {"run": run.rstrip("/"), "answer": answer.rstrip("/")}
 
 
 def place_of(place: str, addresses: dict[str, str]) -> str:
-    name, slash, rest = place.partition("/")
+    name, _, rest = place.partition("/")
     if name in addresses:
         return f"{addresses[name]}/{rest}"
     return place

@@ -12,18 +12,19 @@ from tests.browser.house import House
 
 pytestmark = pytest.mark.browser
 
-# Where the focus is, how it is called, and whether it can be seen: an outline that is drawn, on something in the window.
+# Where the focus is, how it is called, and whether it can be seen: an outline on something that is in the window.
+# (The button inside a date field belongs to the browser, which draws its own ring around it.)
 HERE = """
 () => {
   const here = document.activeElement;
   const style = getComputedStyle(here);
   const box = here.getBoundingClientRect();
+  const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+  const inside = here.type === "datetime-local" && !here.matches(":focus");
   return {
     name: (here.getAttribute("aria-label") || here.innerText || here.name || "").trim(),
     tag: here.tagName,
-    // The button inside a date field belongs to the browser, which draws its own ring around it.
-    seen: (here.type === "datetime-local" && !here.matches(":focus")) || style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 && box.width > 1 && box.height > 1
-      && box.bottom > 0 && box.top < innerHeight,
+    seen: (outlined || inside) && box.width > 1 && box.height > 1 && box.bottom > 0 && box.top < innerHeight,
   };
 }
 """

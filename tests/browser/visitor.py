@@ -1,4 +1,4 @@
-"""Somebody's browser, and what is watched in it: errors, shifts of the layout, and every name that ever was on a page."""
+"""Somebody's browser, and what is watched in it: errors, shifts of the layout, and names that ever were on a page."""
 
 from __future__ import annotations
 
