@@ -154,7 +154,10 @@ def test_what_comes_after_the_end_changes_no_ending_and_no_counter() -> None:
     after = told(record.send(late))
     assert after["calls"] == before["calls"]
     assert (after["ending"], after["answer"]) == ("answered", "On its way.")
-    assert (after["complete"], after["incomplete"]) == (True, [])  # what was reached stays; the run says what was late
+    assert (after["complete"], after["incomplete"]) == (
+        True,
+        [],
+    )  # what was reached stays; the run says what was late
     assert record.book.memories[1].unmatched == 2  # a start and an end that fit no open turn
     (run,) = record.book.runs.values()
     assert (run.late, run.calls, run.ending) == (4, 1, "answered")
