@@ -64,7 +64,7 @@ class Demo:
         chance = Random(f"{self._seed}/{place}")
         agent = chance.choice(AGENTS)
         facts = Facts.drawn(chance)
-        topic = chance.choice(TOPICS)
+        topic = chance.choice(TOPICS).one(chance)
         session = f"session-{chance.getrandbits(48):012x}"
         question = facts.say(chance, GREETINGS) + facts.say(chance, topic.questions)
         for _ in range(chance.choice((1, 1, 2, 3))):

@@ -117,11 +117,16 @@ class Facts(dict[str, str]):
 
 @dataclass(frozen=True)
 class Topic:
-    """A kind of question, the tools that answer it in a sensible order, and what the answer may sound like."""
+    """A kind of question, the tools that answer it in a sensible order, and to each question an answer in its place."""
 
     questions: tuple[str, ...]
     tools: tuple[str, ...]
     answers: tuple[str, ...]
+
+    def one(self, chance: Random) -> Topic:
+        """The topic with one of its questions, and the answer to it."""
+        place = chance.randrange(len(self.questions))
+        return Topic((self.questions[place],), self.tools, (self.answers[place],))
 
 
 TOPICS: Final = (
@@ -134,8 +139,8 @@ TOPICS: Final = (
         ("lookup_order", "track_parcel", "get_policy", "customer_history"),
         (
             "Your order {order} is with {carrier}. It was last seen in {town} and should arrive on {day}.",
-            "{order} left the warehouse and is on its way with {carrier}. Expect it on {day}.",
             "I am sorry: {order} is late. {carrier} now plans to deliver it on {day}.",
+            "{order} left the warehouse and is on its way with {carrier}. Expect it on {day}.",
         ),
     ),
     Topic(
@@ -147,8 +152,8 @@ TOPICS: Final = (
         ("search_catalog", "check_stock", "quote_price", "fx_rate"),
         (
             "Yes, we have {count} of the {article} in {town}. One costs {money}.",
-            "The {article} is in stock in {town}; the {other} comes back on {day}.",
             "We can send {count} by {day}. The price is {money} each.",
+            "The {article} is lighter and in stock in {town}; the {other} comes back on {day}.",
         ),
     ),
     Topic(
@@ -159,8 +164,8 @@ TOPICS: Final = (
         ),
         ("lookup_order", "get_policy", REFUND, "legacy_crm_note", "book_pickup"),
         (
-            "I have refunded {money} for {order}. It takes three to five days to reach your account.",
             "{order} can be returned free of charge. {carrier} picks it up on {day}.",
+            "I have refunded {money} for {order}. It takes three to five days to reach your account.",
             "That is our mistake, {name}. We fetch the {other} on {day} and refund {money}.",
         ),
     ),
@@ -173,8 +178,8 @@ TOPICS: Final = (
         ("customer_history", "check_stock", "reserve_item", "quote_price"),
         (
             "Done: one {article} is held for you in {town} until {day}.",
-            "For {count} of the {article} the price is {money} each, {name}.",
             "I have noted {town} as the new address. {order} goes there on {day}.",
+            "For {count} of the {article} the price is {money} each, {name}.",
         ),
     ),
 )

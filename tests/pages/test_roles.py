@@ -128,6 +128,13 @@ def test_every_address_has_a_row() -> None:
     assert set(TABLE) - own == set(), "these addresses are gone"
 
 
+def test_every_websocket_is_known() -> None:
+    """Who may open the two is told in tests/intake/test_closing.py (tokens) and tests/live/test_who_may_watch.py."""
+    from footprint_site.asgi import sockets
+
+    assert {str(pattern.pattern) for pattern in sockets} == {"ws/ingest/", "ws/live/", ""}
+
+
 @pytest.mark.parametrize("role", ["stranger", "reader", "operator"])
 def test_djangos_admin_is_closed_to_people_without_the_role(role: str, people: People) -> None:
     client = people.browser(WHO[role])
