@@ -109,6 +109,8 @@ def test_every_task_by_keys_alone(home: House, visit: Any, sender: Sender) -> No
     keys.tab_to(page.get_by_role("link", name="Tools", exact=True), most=120)
     keys.press("Enter")
     page.wait_for_url("**/tools/")
+    # Before the scripts have run a link is followed as a link: right too, but another story (test_every_page.py).
+    page.wait_for_function("window.htmx && document.readyState === 'complete'")
     keys.tab_to(page.get_by_role("link", name=f"Name it {REFUND}"))
     keys.press("Enter")
     field = page.get_by_label(f"The app’s words for {REFUND}")
