@@ -54,6 +54,11 @@ class Keys:
         raise AssertionError(f"{target} is not reached by Tab")
 
 
+def scripts_have_run(page: Any) -> None:
+    """Before they have, a link is followed as a link: right too, but another story (test_every_page.py)."""
+    page.wait_for_function("window.htmx && document.readyState === 'complete'")
+
+
 def test_every_task_by_keys_alone(home: House, visit: Any, sender: Sender) -> None:
     question = "How many times did you look?"
     turn = Turn(sender, question)
@@ -75,11 +80,13 @@ def test_every_task_by_keys_alone(home: House, visit: Any, sender: Sender) -> No
     keys.press("Enter")
     page.get_by_role("heading", name="Runs", level=1).wait_for()
 
+    scripts_have_run(page)
     keys.press("f")  # the filters
     assert page.locator("#filters").get_attribute("open") is not None
     keys.tab_to(page.get_by_label("a call that did not work"))
     keys.press("Space", "Enter")
     page.wait_for_url("**failed=1**")
+    scripts_have_run(page)
     assert page.locator("#runs tbody tr").count() == 1
 
     page.locator("#runs").wait_for()
@@ -87,8 +94,10 @@ def test_every_task_by_keys_alone(home: House, visit: Any, sender: Sender) -> No
     assert page.evaluate(HERE)["seen"]
     keys.press("Enter")
     page.wait_for_url("**/runs/*/")
+    scripts_have_run(page)
     keys.press("j", "Enter")
     page.wait_for_url("**/answers/*/")
+    scripts_have_run(page)
 
     why = page.locator("#rests-on a.why")
     keys.tab_to(why.last)
@@ -109,8 +118,7 @@ def test_every_task_by_keys_alone(home: House, visit: Any, sender: Sender) -> No
     keys.tab_to(page.get_by_role("link", name="Tools", exact=True), most=120)
     keys.press("Enter")
     page.wait_for_url("**/tools/")
-    # Before the scripts have run a link is followed as a link: right too, but another story (test_every_page.py).
-    page.wait_for_function("window.htmx && document.readyState === 'complete'")
+    scripts_have_run(page)
     keys.tab_to(page.get_by_role("link", name=f"Name it {REFUND}"))
     keys.press("Enter")
     field = page.get_by_label(f"The app’s words for {REFUND}")
