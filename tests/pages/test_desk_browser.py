@@ -34,7 +34,7 @@ def test_a_tool_is_named_in_place_by_keyboard(page, people, sample, desk):
     page.keyboard.press("Enter")
     field = page.get_by_label(f"The app’s words for {SECRET}")
     field.wait_for()
-    assert field.evaluate("e => e === document.activeElement")
+    page.wait_for_function("document.activeElement === document.querySelector('[name=words]')")
     page.keyboard.type("refund_zz")
     page.get_by_text("is the registered name of a tool").wait_for(timeout=SOON_MS)
     field.fill("Cleaning up")
@@ -45,7 +45,7 @@ def test_a_tool_is_named_in_place_by_keyboard(page, people, sample, desk):
     page.keyboard.press("Enter")
     page.get_by_role("link", name=f"Change {SECRET}").wait_for(timeout=SOON_MS)
     assert read_words(people.northwind.pk, 1).display_name_of(SECRET) == "Cleaning up"
-    assert page.evaluate("document.activeElement.textContent") == f"Change {SECRET}"
+    page.wait_for_function("text => document.activeElement.textContent === text", arg=f"Change {SECRET}")
     assert "1 of 4 tools has no words" in page.locator("#tools-tally").inner_text()
     assert page.locator("#tools-tally").count() == 1
 
