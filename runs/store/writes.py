@@ -20,38 +20,42 @@ APPEND_ONLY: frozenset[type[Row]] = frozenset([LegRow, ViolationRow, DeclaredNam
 def save_book(book: Book) -> None:
     """Write every touched row; rows keep their ids, so one statement inserts the new and updates the rest."""
     if book.removed:
-        _many("DELETE FROM runs_waiting WHERE id = %s", [(row.id,) for row in book.removed])
+        run_many("DELETE FROM runs_waiting WHERE id = %s", [(row.id,) for row in book.removed])
         book.removed.clear()
     for table in TABLES:
-        touched = book.touched.get(table)
+        touched = book.touched[table]
         if touched:
-            _many(_upsert(table), [row.values() for row in touched.values()])
-    book.touched.clear()
-
-
-def _upsert(table: type[Row]) -> str:
-    columns = table.columns()
-    names = ", ".join(f'"{name}"' for name in columns)
-    places = ", ".join(["%s"] * len(columns))
-    statement = f'INSERT INTO "{table.table}" ({names}) VALUES ({places})'
-    if table in APPEND_ONLY:
-        return statement
-    changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in FIXED)
-    return f"{statement} ON CONFLICT (id) DO UPDATE SET {changed}"
+            run_many(UPSERTS[table], [row.values() for row in touched.values()])
+            touched.clear()
 
 
 FIXED = frozenset(["id", "project_id", "epoch"])
+
+
+def _upsert(table: type[Row]) -> str:
+    statement = _insert(table.table, table.columns())
+    if table in APPEND_ONLY:
+        return statement
+    changed = ", ".join(f'"{name}" = excluded."{name}"' for name in table.columns() if name not in FIXED)
+    return f"{statement} ON CONFLICT (id) DO UPDATE SET {changed}"
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    names = ", ".join(f'"{name}"' for name in columns)
+    return f'INSERT INTO "{table}" ({names}) VALUES ({", ".join(["%s"] * len(columns))})'
+
+
+UPSERTS = {table: _upsert(table) for table in TABLES}
 
 
 def insert_rows(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Append rows to `table`; columns and values in the same order."""
     listed = list(rows)
     if listed:
-        names = ", ".join(f'"{name}"' for name in columns)
-        places = ", ".join(["%s"] * len(columns))
-        _many(f'INSERT INTO "{table}" ({names}) VALUES ({places})', listed)
+        run_many(_insert(table, columns), listed)
 
 
-def _many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+def run_many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """The statement once a row, prepared once."""
     with connection.cursor() as cursor:
         cursor.executemany(statement, rows)
