@@ -80,7 +80,12 @@ def measure(options: argparse.Namespace) -> list[Figure]:
     if not options.no_limits:
         from bench.limits import beside_ingest
 
-        figures += beside_ingest(rate.median * EVENTS_A_RUN, quick=options.quick)
+        figures += beside_ingest(
+            rate.median * EVENTS_A_RUN,
+            database=options.database,
+            repeats=options.repeats,
+            quick=options.quick,
+        )
     return figures
 
 

@@ -75,14 +75,18 @@ class RawSender:
         finally:
             listening.cancel()
 
+    async def hear(self, through: int) -> None:
+        """Until this seq is acknowledged."""
+        while self.acked < through:
+            said = json.loads(await self.socket.recv())
+            if said["type"] != "ack":
+                raise RuntimeError(f"the server said {said['type']}: {said.get('reason')}")
+            self.acked = said["through"]
+            self._news.set()
+
     async def _listen(self) -> None:
         try:
-            while self.acked < self.stream.last:
-                said = json.loads(await self.socket.recv())
-                if said["type"] != "ack":
-                    raise RuntimeError(f"the server said {said['type']}: {said.get('reason')}")
-                self.acked = said["through"]
-                self._news.set()
+            await self.hear(self.stream.last)
         finally:
             self._news.set()
 
