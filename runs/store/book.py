@@ -53,11 +53,19 @@ class Book:
     touched: dict[type[Row], dict[int, Row]] = field(default_factory=lambda: {table: {} for table in TABLES})
     removed: list[WaitingRow] = field(default_factory=list)
     words_changed: bool = False
+    _loaded_to: int = field(init=False)
     _counted: dict[int, tuple[int, int, int, int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._loaded_to = self.project.id << ID_BITS | self.row_number
 
     def new_id(self) -> int:
         self.row_number += 1
         return self.project.id << ID_BITS | self.row_number
+
+    def is_new(self, row: Row) -> bool:
+        """Whether this book made the row, and did not load it."""
+        return row.id > self._loaded_to
 
     def touch(self, row: Row) -> None:
         self.touched[type(row)][row.id] = row

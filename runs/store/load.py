@@ -155,7 +155,7 @@ def _turns_not_ended(book: Book, wants: Wants) -> set[int]:
     turns = {row[0] for row in ask(statement, listed(wants.streams), book.project.epoch)}
     sessions = {run.session for run in book.runs_by_id.values() if run.session} | wants.sessions
     if sessions:
-        condition = f"project_id = %s AND {among_words('session')} AND {HERE_NOT_ENDED}"
+        condition = f"project_id = %s AND {among_words('session')} AND session <> '' AND {HERE_NOT_ENDED}"
         statement = f"SELECT id FROM runs_answer WHERE {condition}"
         turns |= {row[0] for row in ask(statement, book.project.id, listed(sessions), book.project.epoch)}
     if turns:
