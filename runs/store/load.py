@@ -23,8 +23,10 @@ from runs.store.rows import (
 )
 
 R = TypeVar("R", bound=Row)
-# In the words and the order of the partial indexes on runs_answer, or SQLite would not use them.
-HERE_NOT_ENDED = "epoch = %s AND ending IN ('running', 'asked', 'silent')"
+# Conditions in the words and the order of the partial indexes on runs_answer, or SQLite would not use them.
+NOT_ENDED_WORDS = "ending IN ('running', 'asked', 'silent')"
+HERE_NOT_ENDED = f"epoch = %s AND {NOT_ENDED_WORDS}"
+IN_SESSION_NOT_ENDED = f"+epoch = %s AND {NOT_ENDED_WORDS} AND NOT (session = '')"
 
 
 @dataclass(slots=True)
@@ -61,10 +63,10 @@ def open_book(project: ProjectFacts, row_number: int, wants: Wants) -> Book:
     _load_runs(book, wants)
     _load_turns(book, wants)
     if wants.names:
-        for seen in _rows(SeenNameRow, book, among_words("name"), listed(wants.names)):
+        for seen in _rows_named(SeenNameRow, book, among_words("name"), listed(wants.names)):
             book.seen[seen.name] = seen
     if wants.declared:
-        found = _rows(DeclaredNameRow, book, among_words("tool"), listed(wants.declared))
+        found = _rows_named(DeclaredNameRow, book, among_words("tool"), listed(wants.declared))
         for declared in sorted(found, key=lambda row: row.position):
             book.declared[declared.tool] = declared
     if wants.delegations:
@@ -155,7 +157,7 @@ def _turns_not_ended(book: Book, wants: Wants) -> set[int]:
     turns = {row[0] for row in ask(statement, listed(wants.streams), book.project.epoch)}
     sessions = {run.session for run in book.runs_by_id.values() if run.session} | wants.sessions
     if sessions:
-        condition = f"project_id = %s AND {among_words('session')} AND session <> '' AND {HERE_NOT_ENDED}"
+        condition = f"project_id = %s AND {among_words('session')} AND {IN_SESSION_NOT_ENDED}"
         statement = f"SELECT id FROM runs_answer WHERE {condition}"
         turns |= {row[0] for row in ask(statement, book.project.id, listed(sessions), book.project.epoch)}
     if turns:
@@ -183,6 +185,15 @@ def _load_calls(book: Book, wants: Wants) -> None:
 
 
 def _rows(table: type[R], book: Book, condition: str, *parameters: object) -> list[R]:
-    """Of the book's project and epoch only: a rebuild's rows stand beside them."""
+    """Of the book's project and epoch only: a rebuild's rows stand beside them.
+
+    `+`: no index that begins with the project. Every row of a project is in those, and the condition names a few.
+    """
+    here = f"+project_id = %s AND epoch = %s AND {condition}"
+    return ask_rows(table, here, book.project.id, book.project.epoch, *parameters)
+
+
+def _rows_named(table: type[R], book: Book, condition: str, *parameters: object) -> list[R]:
+    """The same for rows that a project has one of a name: their index does begin with the project."""
     here = f"project_id = %s AND epoch = %s AND {condition}"
     return ask_rows(table, here, book.project.id, book.project.epoch, *parameters)
