@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from django.db.models import F
 
 from runs import models
+from runs.rules.today import Today
 from runs.store.book import ID_BITS
 from runs.store.rows import NoteEntry, ProjectFacts
 from runs.store.writes import insert_rows
@@ -37,6 +38,7 @@ class LockedProject:
     dropped: int = 0
     refused: int = 0
     words_changed: bool = False
+    today: Today = field(default_factory=Today)
 
     def next_position(self) -> int:
         self.position += 1
@@ -92,11 +94,14 @@ def lock_project(project_id: int) -> LockedProject | None:
         row_number=row.row_number,
         keep_text=row.keep_text,
         silent_after_s=row.silent_after_s,
+        today=Today(row.events_per_day, row.day, row.day_events),
     )
 
 
 def save_project(project: LockedProject) -> None:
     changed: dict[str, object] = {"position": project.position, "row_number": project.row_number}
+    if project.today.changed:
+        changed |= {"day": project.today.day, "day_events": project.today.events}
     if project.unknown:
         changed["unknown_events"] = F("unknown_events") + project.unknown
     if project.dropped:
