@@ -157,8 +157,8 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first: a closed door is closed before any password is looked at
     "django.contrib.auth.backends.ModelBackend",
 ]
-# Failed log-ins close the log-in to their address for a while, whoever they were for: nobody can lock out somebody else,
-# and a closed door tells nothing about a name. Kept: when, from where and how often; never the name that was typed,
+# Failed log-ins close the log-in to their address for a while, whoever they were for: nobody can lock somebody out, and
+# a closed door tells nothing about a name. Kept: when, from where and how often; never the name that was typed,
 # since people type their password there by mistake. `manage.py axes_reset` opens every door.
 AXES_LOCKOUT_PARAMETERS = ["ip_address"]
 AXES_FAILURE_LIMIT = env.number("FOOTPRINT_LOG_IN_TRIES", 10)

@@ -113,21 +113,21 @@ class Token(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="Most at once. Empty: the server’s.",
+        help_text="Most at once, never above the server’s.",
     )
     events_per_s = models.PositiveIntegerField(
         "events a second",
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="Empty: the server’s.",
+        help_text="Never above the server’s limit.",
     )
     bytes_per_s = models.PositiveIntegerField(
         "bytes a second",
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="Empty: the server’s.",
+        help_text="Never above the server’s limit.",
     )
 
     def __str__(self) -> str:

@@ -91,15 +91,15 @@ class Visitor:
             raise WrongToken(UNKNOWN)
         doors.wrong.pop(digest, None)
         _remember(doors.right, digest, None)
-        most = token.connections or self._limits["token_connections"]
+        most = _least(token.connections, self._limits["token_connections"])
         if doors.connections[token.id] >= most:
             raise TooMany(f"at most {most} connections may use this token at once; try again later")
         self._no_longer_a_stranger()
         doors.connections[token.id] += 1
         self._token_id = token.id
         pace = Pace(
-            token.events_per_s or self._limits["events_per_second"],
-            token.bytes_per_s or self._limits["bytes_per_second"],
+            _least(token.events_per_s, self._limits["events_per_second"]),
+            _least(token.bytes_per_s, self._limits["bytes_per_second"]),
         )
         self.limits = pace.fitting(self._limits)
         self._rate = doors.rates.get(token.id)
@@ -121,6 +121,11 @@ class Visitor:
         if self._is_stranger:
             _one_less(self._doors.strangers, self._home)
             self._is_stranger = False
+
+
+def _least(own: int | None, servers: int) -> int:
+    """A token's own limit, never above the server's; 0 is none."""
+    return min(own or servers, servers or own or 0)
 
 
 K = TypeVar("K")
