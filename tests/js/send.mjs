@@ -21,4 +21,5 @@ for (const file of task.files ?? []) {
 }
 if (task.waitMs) await pause(task.waitMs);
 const status = await sending.close({ withinMs: task.closeWithinMs ?? 20_000 });
-answer({ status, states: heard.map(({ state }) => state), listeners: agent.listeners.size });
+const waited = heard.filter(({ state }) => state === "waiting").map(({ message }) => message);
+answer({ status, waited, states: heard.map(({ state }) => state), listeners: agent.listeners.size });
