@@ -20,6 +20,6 @@ for (const file of task.files ?? []) {
   }
 }
 if (task.waitMs) await pause(task.waitMs);
+const before = heard.at(-1);
 const status = await sending.close({ withinMs: task.closeWithinMs ?? 20_000 });
-const waited = heard.filter(({ state }) => state === "waiting").map(({ message }) => message);
-answer({ status, waited, states: heard.map(({ state }) => state), listeners: agent.listeners.size });
+answer({ status, before, states: heard.map(({ state }) => state), listeners: agent.listeners.size });
