@@ -13,6 +13,8 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import URLPattern, path, re_path
 
+from footprint_site.behind_proxy import BehindProxy
+from footprint_site.known_hosts import KnownHosts
 from footprint_site.open_sockets import OpenSockets
 from footprint_site.page_threads import PageThreads
 
@@ -44,6 +46,9 @@ farewells: dict[str, str] = {
 }
 
 application = OpenSockets(
-    ProtocolTypeRouter({"http": pages, "websocket": URLRouter(sockets)}),
+    BehindProxy(
+        ProtocolTypeRouter({"http": pages, "websocket": KnownHosts(URLRouter(sockets))}),
+        trusted=settings.BEHIND_PROXY,
+    ),
     farewells=farewells,
 )

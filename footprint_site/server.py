@@ -7,6 +7,7 @@ Here a stop goes in order: no new connections, whoever helps this process is sto
 """
 
 import asyncio
+import functools
 import gc
 import logging
 import os
@@ -18,10 +19,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from daphne.server import Server, twisted_loop  # first: it installs the asyncio reactor
-from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 from twisted.internet import defer, reactor
 
+from footprint_site.connections import Connections, WebSocket
 from footprint_site.open_sockets import OpenSockets
 from runs.intake import service
 
@@ -31,7 +32,6 @@ FIRST_PORT = 8000
 PORTS_TRIED = 100
 PING_SECONDS = 20  # a half-open connection is noticed after PING + PONG seconds
 PONG_SECONDS = 30
-LONGEST_REASON = 123  # bytes of a close frame's reason (RFC 6455)
 FINISHED_WITHIN = 5.0  # seconds for websockets and pages under way; then they are cancelled
 STOPPED_WITHIN = 20.0  # seconds; then the process ends, whatever still runs
 
@@ -124,7 +124,6 @@ class _Footprint(Server):
             ping_interval=PING_SECONDS,
             ping_timeout=PONG_SECONDS,
             verbosity=1,
-            **(_PROXY_HEADERS if settings.BEHIND_PROXY else {}),
         )
         self.endpoints: list[str] = []  # the listening socket is handed over instead
         self._listening = listening
@@ -135,7 +134,8 @@ class _Footprint(Server):
         self._stop_task: asyncio.Task[None] | None = None
 
     def _ready(self) -> None:
-        self.ws_factory.protocol = _WebSocket
+        self.http_factory = Connections(self)
+        self.ws_factory.protocol = WebSocket
         # A frame against the protocol is answered with a close code instead of a dropped connection.
         self.ws_factory.setProtocolOptions(failByDrop=False)
         self._port = reactor.adoptStreamPort(
@@ -152,6 +152,24 @@ class _Footprint(Server):
     def _start(self) -> None:
         service.running()  # the writer, and the sweeper: runs go silent also while nobody reports
         self._on_start()
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        """Daphne's own, with a queue for websockets that holds the peer back."""
+        if not isinstance(protocol, WebSocket):
+            return super().create_application(protocol, scope)
+        inbox = protocol.new_inbox()
+        scope.setdefault("asgi", {"version": "3.0"})
+        running = self.application(
+            scope=scope, receive=inbox.get, send=functools.partial(self.handle_reply, protocol)
+        )
+        self.connections[protocol]["application_instance"] = asyncio.ensure_future(running, loop=twisted_loop)
+        return inbox
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """Daphne's own; a room that sends more than its peer reads waits, unless it or the server says goodbye."""
+        await super().handle_reply(protocol, message)
+        if isinstance(protocol, WebSocket) and message["type"] == "websocket.send" and not self._stopping:
+            await protocol.outbox.drained.wait()
 
     def _asked_to_stop(self) -> None:
         if self._stopping:  # asked twice: now
@@ -195,26 +213,6 @@ class _Footprint(Server):
             return defer.succeed(None)
         waiting = twisted_loop.create_task(asyncio.wait(running, timeout=2))
         return defer.Deferred.fromFuture(waiting)
-
-
-class _WebSocket(WebSocketProtocol):
-    """Closes with any code the registry has, and says why.
-
-    Daphne hands the code to autobahn's `sendClose`, which raises on all but 1000 and 3000-4999, and drops the reason.
-    """
-
-    def handle_reply(self, message: dict[str, Any]) -> None:
-        if message["type"] == "websocket.close" and self.state == self.STATE_OPEN:
-            reason = (message.get("reason") or "").encode()[:LONGEST_REASON].decode(errors="ignore")
-            self.sendCloseFrame(code=message.get("code") or 1000, reasonUtf8=reason.encode())
-            return
-        super().handle_reply(message)
-
-
-_PROXY_HEADERS = {
-    "proxy_forwarded_address_header": "X-Forwarded-For",
-    "proxy_forwarded_proto_header": "X-Forwarded-Proto",
-}
 
 
 def _end_anyway_after(seconds: float) -> None:

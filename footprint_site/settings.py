@@ -5,16 +5,19 @@ SECRET_KEY         default: made once, in <data>/secret-key
 DATABASE_URL       default: SQLite in <data>/footprint.sqlite3; postgres://... with the extra `scale`
 REDIS_URL          default: none, one process; redis://... joins several server processes (extra `scale`)
 FOOTPRINT_HOSTS    host names this site answers to, with commas (default: this machine's own)
-FOOTPRINT_HTTPS    1 when browsers reach the site by https: secure cookies, HSTS
+FOOTPRINT_HTTPS    1 when browsers reach the site by https: secure cookies, HSTS, http is sent to https
+FOOTPRINT_HSTS_SUBDOMAINS  1: HSTS for every sub-domain too
+FOOTPRINT_HSTS_PRELOAD     1: the domain may go on the browsers' preload list
 FOOTPRINT_PROXY    1 when a proxy of yours sets X-Forwarded-For and X-Forwarded-Proto
 FOOTPRINT_DEBUG    1 for development
 FOOTPRINT_LOG      level of the log (default: INFO)
 
-Limits of the doors: FOOTPRINT_FRAME_BYTES and the others under FOOTPRINT below.
+Limits: FOOTPRINT_FRAME_BYTES and the others of docs/limits.md, under FOOTPRINT and with the log-in below.
 """
 
 import os
 import tempfile
+from datetime import timedelta
 from pathlib import Path
 
 import dj_database_url
@@ -41,6 +44,13 @@ FOOTPRINT = {
         "FOOTPRINT_BARE_BYTES", 64 * 1024 * 1024
     ),  # brought without numbers, not yet stored
     "hello_seconds": env.number("FOOTPRINT_HELLO_SECONDS", 5),
+    # Of one token, on one server process; a token may have limits of its own (Django's admin). 0: no limit.
+    "token_connections": env.number("FOOTPRINT_TOKEN_CONNECTIONS", 2000),
+    "events_per_second": env.number("FOOTPRINT_EVENTS_PER_SECOND", 0),
+    "bytes_per_second": env.number("FOOTPRINT_BYTES_PER_SECOND", 0),
+    # Connections that have not said who they are: of one address, and in all.
+    "waiting_per_address": env.number("FOOTPRINT_WAITING_PER_ADDRESS", 1000),
+    "waiting": env.number("FOOTPRINT_WAITING", 2000),
     "page_threads": env.number(
         "FOOTPRINT_PAGE_THREADS", 8
     ),  # pages worked on at once, each with a connection
@@ -57,15 +67,17 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "csp",
+    "axes",
     "channels",
     "footprint_site",  # for its commands: serve, demo
     "runs",
 ]
 
 MIDDLEWARE = [
+    "footprint_site.what_browsers_keep.WhatBrowsersKeep",
     "django.middleware.security.SecurityMiddleware",
-    "footprint_site.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
+    "footprint_site.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -73,6 +85,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",  # last: it answers for a log-in that is closed
 ]
 
 ROOT_URLCONF = "footprint_site.urls"
@@ -140,6 +153,23 @@ else:
 LOGIN_URL = "log-in"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "log-in"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # first: a closed door is closed before any password is looked at
+    "django.contrib.auth.backends.ModelBackend",
+]
+# Failed log-ins close the log-in to their address for a while, whoever they were for: nobody can lock somebody out, and
+# a closed door tells nothing about a name. Kept: when, from where and how often; never the name that was typed,
+# since people type their password there by mistake. `manage.py axes_reset` opens every door.
+AXES_LOCKOUT_PARAMETERS = ["ip_address"]
+AXES_FAILURE_LIMIT = env.number("FOOTPRINT_LOG_IN_TRIES", 10)
+AXES_COOLOFF_TIME = timedelta(minutes=env.number("FOOTPRINT_LOG_IN_MINUTES", 15))
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # trying on does not make it longer
+AXES_CLIENT_IP_CALLABLE = "footprint_site.log_in.address_of"
+AXES_USERNAME_CALLABLE = "footprint_site.log_in.no_name"
+AXES_LOCKOUT_CALLABLE = "footprint_site.log_in.closed_for_a_while"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -176,6 +206,16 @@ if HTTPS:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    # Without the proxy's word every request looks like http, and would be redirected for ever.
+    SECURE_SSL_REDIRECT = BEHIND_PROXY
+    SECURE_REDIRECT_EXEMPT = [r"^metrics$"]  # asked from inside, past the proxy
+    # Only whoever owns the domain knows whether all of it speaks https: both are for them to say.
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = env.switch("FOOTPRINT_HSTS_SUBDOMAINS")
+    SECURE_HSTS_PRELOAD = env.switch("FOOTPRINT_HSTS_PRELOAD")
+    SILENCED_SYSTEM_CHECKS = [
+        *([] if SECURE_HSTS_INCLUDE_SUBDOMAINS else ["security.W005"]),
+        *([] if SECURE_HSTS_PRELOAD else ["security.W021"]),
+    ]
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 

@@ -128,7 +128,15 @@ class MembershipInline(admin.TabularInline):
 class ProjectForm(forms.ModelForm):
     class Meta:
         model = Project
-        fields = ["name", "keep_text", "silent_after_s", "ledger_limit", "time_zone", "allowed_origins"]
+        fields = [
+            "name",
+            "keep_text",
+            "silent_after_s",
+            "ledger_limit",
+            "events_per_day",
+            "time_zone",
+            "allowed_origins",
+        ]
 
     def clean(self) -> dict[str, Any]:
         told = super().clean() or {}
@@ -138,6 +146,7 @@ class ProjectForm(forms.ModelForm):
             silent_after_s=told.get("silent_after_s") or 0,
             time_zone=told.get("time_zone", ""),
             allowed_origins=told.get("allowed_origins", ""),
+            events_per_day=told.get("events_per_day"),
         )
         for field, problem in project_settings.problems_of(typed).items():
             if field not in self.errors:
@@ -189,21 +198,25 @@ class ProjectAdmin(OfMyProjects):
 
 @admin.register(Token)
 class TokenAdmin(OfMyProjects):
-    """Tokens are revoked here. They are made on the Connect page, which shows the secret once and keeps it nowhere."""
+    """Tokens are revoked here, and given limits of their own. They are made on the Connect page, which shows the secret
+    once and keeps it nowhere."""
 
     list_display = ["hint", "label", "project", "created_by", "created_at", "last_used_at", "revoked_at"]
     list_filter = ["revoked_at"]
-    fields = list_display
+    limits = ["connections", "events_per_s", "bytes_per_s"]
+    fields = [*list_display, *limits]
+    readonly_fields = list_display
     actions = ["revoke"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+    def save_model(self, request: HttpRequest, obj: Token, form: Any, change: bool) -> None:
+        """Only the limits: a token that is revoked meanwhile stays so."""
+        obj.save(update_fields=self.limits)
 
     @admin.action(description="Revoke the chosen tokens", permissions=["view"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:

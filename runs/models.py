@@ -17,6 +17,7 @@ from __future__ import annotations
 import secrets
 
 from django.conf import settings
+from django.core.validators import MinValueValidator
 from django.db import models
 
 from runs.rules.vocabulary import Ending
@@ -49,6 +50,12 @@ class Project(models.Model):
         blank=True, help_text="Origins that may send from a browser, one a line: https://app.example:8443"
     )
     time_zone = models.CharField(max_length=64, default="UTC")
+    events_per_day = models.PositiveBigIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Most events kept of one day (UTC). Empty: as many as come.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     # Counters drawn under the lock.
     position = models.BigIntegerField(default=0, editable=False)
@@ -59,6 +66,9 @@ class Project(models.Model):
     unknown_events = models.BigIntegerField(default=0, editable=False)
     dropped_events = models.BigIntegerField(default=0, editable=False)
     refused_events = models.BigIntegerField(default=0, editable=False)
+    # Events kept of one day (days since 1970, UTC), for `events_per_day`.
+    day = models.PositiveIntegerField(default=0, editable=False)
+    day_events = models.PositiveBigIntegerField(default=0, editable=False)
     people = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
 
     def __str__(self) -> str:
@@ -98,6 +108,27 @@ class Token(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    # Limits of its own, on each server process.
+    connections = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Most at once, never above the server’s.",
+    )
+    events_per_s = models.PositiveIntegerField(
+        "events a second",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Never above the server’s limit.",
+    )
+    bytes_per_s = models.PositiveIntegerField(
+        "bytes a second",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Never above the server’s limit.",
+    )
 
     def __str__(self) -> str:
         return f"{self.hint}…"

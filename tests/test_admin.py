@@ -65,6 +65,19 @@ def test_a_secret_is_nowhere(staff):
             assert token.digest not in page
 
 
+def test_a_token_is_given_limits_of_its_own_and_nothing_else(staff):
+    row, secret = create_token(staff.northwind.pk, "new", staff.ada)
+    ada, address = staff.browser("ada"), f"/admin/runs/token/{row.id}/change/"
+    told = {"connections": "5", "events_per_s": "100", "label": "other", "revoked_at_0": "2026-01-01"}
+    assert ada.post(address, told).status_code == 302
+    now = find_token(secret)
+    assert (now.connections, now.events_per_s, now.bytes_per_s, now.label) == (5, 100, None, "new")
+    assert ada.post(address, {**told, "connections": "0"}).status_code == 200  # with what is wrong
+    assert find_token(secret).connections == 5
+    assert staff.browser("sam").post(address, told).status_code in (302, 404)
+    assert m.Token.objects.get(pk=row.id).connections == 5
+
+
 def test_tokens_are_revoked_and_never_changed(staff):
     row, secret = create_token(staff.northwind.pk, "new", staff.ada)
     foreign = m.Token.objects.get(label="elsewhere's")

@@ -15,6 +15,7 @@ from channels.testing import WebsocketCommunicator
 from django.db import connections
 
 from runs.intake import service
+from runs.intake.doors import Doors, doors
 from runs.models import Project
 from runs.store.tokens import create_token
 
@@ -38,6 +39,7 @@ def run(story: Callable[[], Awaitable[T]]) -> T:
             return await story()
         finally:
             await asyncio.to_thread(service.stop)
+            vars(doors).update(vars(Doors()))
             await sync_to_async(connections.close_all)()
 
     return asyncio.run(whole())

@@ -38,13 +38,33 @@ def settle_project(project_id: int, batches: list[Batch]) -> tuple[list[Settled]
             settled.append(Settled(stream.acked, end="revoked"))
         elif stream.epoch != batch.epoch:
             settled.append(Settled(stream.acked, end="taken-over"))
+        elif _is_turned_away(project, batch):
+            settled.append(Settled(stream.acked, end="full"))
         else:
             touched[stream.id] = stream
+            kept_before = stream.kept
             settled.append(settle_batch(work, stream, batch))
+            project.today.count(stream.kept - kept_before, batch.received_ms)
     changed = write_entries(work.project, work.entries, work.events, work.notes, work.texts)
     incoming.save_streams(touched.values())
     incoming.save_project(project)
     return settled, changed
+
+
+# Connections that end because their project's day is full: the latest epoch of each stream. What such a connection
+# brought behind the refused batch must stay refused too, also past midnight: it would pass for the far side of a hole.
+_turned_away: dict[int, int] = {}
+
+
+def _is_turned_away(project: LockedProject, batch: Batch) -> bool:
+    """Whether the project keeps no more events today. Nothing is noted or acknowledged: the sender keeps them."""
+    if _turned_away.get(batch.stream_id) == batch.epoch:
+        return True
+    brings_events = any(isinstance(item, Item) for item in batch.items)
+    if not brings_events or not project.today.is_full(batch.received_ms):
+        return False
+    _turned_away[batch.stream_id] = batch.epoch
+    return True
 
 
 def settle_notes(

@@ -20,6 +20,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 
 from runs.intake import frames, service
+from runs.intake.doors import TooMany, WrongToken, doors
 from runs.intake.frames import BareEvents, Bye, Events, Hello, Lost, Problem
 from runs.intake.numbering import Batch, Item, Missing, Settled
 from runs.intake.settle import settle_unnumbered
@@ -43,6 +44,10 @@ READ_ASIDE_FROM = 64 * 1024  # characters of a frame; reading more may take long
 ENDS = {
     "revoked": (frames.NO_TOKEN, "the token was revoked"),
     "taken-over": (frames.TAKEN_OVER, "a newer connection of the same sender took this stream over"),
+    "full": (
+        frames.TOO_MUCH,
+        "the project has taken its events of this day (UTC); keep them and try again later",
+    ),
     "gone": (frames.NO_TOKEN, "the project is gone"),
     "trouble": (frames.TROUBLE, "the server could not store what came; connect again and resume"),
 }
@@ -62,7 +67,7 @@ class IngestSocket:
         self._headers = {name.lower(): value for name, value in scope["headers"]}
         self._secure = scope.get("scheme") == "wss"
         self._receive, self._send = receive, send
-        self._limits: dict[str, int] = settings.FOOTPRINT
+        self._visitor = doors.visitor(scope, settings.FOOTPRINT)
         self._token: TokenRow | None = None
         self._stream: incoming.OpenedStream | None = None
         self._stream_name = ""
@@ -78,6 +83,10 @@ class IngestSocket:
         self._service = service.running()
 
     @property
+    def _limits(self) -> dict[str, int]:
+        return self._visitor.limits
+
+    @property
     def stream_id(self) -> int | None:
         return None if self._stream is None else self._stream.id
 
@@ -87,6 +96,17 @@ class IngestSocket:
             return
         # Accepted first: a close before it would reach the sender as a bare HTTP 403 without a word.
         await self._send({"type": "websocket.accept"})
+        try:
+            self._visitor.come()
+            await self._talk()
+        except TooMany as problem:
+            await self._close(_Closed(frames.TOO_MUCH, str(problem)))
+        except WrongToken as problem:
+            await self._close(_Closed(frames.NO_TOKEN, str(problem)))
+        finally:
+            self._visitor.leave()
+
+    async def _talk(self) -> None:
         reader = asyncio.ensure_future(self._read())
         teller = asyncio.ensure_future(self._tell())
         try:
@@ -130,7 +150,7 @@ class IngestSocket:
         frame = await _aside(len(text), frames.read_frame, text, bare=None)
         await self._greet(frame)
         if isinstance(frame, BareEvents):
-            await self._take_bare(frame, len(text))
+            await self._take(frame, len(text))
         while True:
             text = await self._next_text()
             frame = await _aside(len(text), frames.read_frame, text, bare=self._bare)
@@ -149,9 +169,10 @@ class IngestSocket:
         return text
 
     async def _authorize(self, secret: str) -> None:
+        self._visitor.ask(secret)
         token = await database_sync_to_async(find_token)(secret)
-        if token is None:
-            raise _Closed(frames.NO_TOKEN, "this token is not known here, or was revoked")
+        self._visitor.be_told(secret, token)
+        assert token is not None
         origin = self._headers.get(b"origin")
         if origin is not None:
             allowed = await database_sync_to_async(incoming.allowed_origins)(token.project_id)
@@ -213,6 +234,13 @@ class IngestSocket:
             await self._send({"type": "websocket.send", "text": text})
 
     async def _take(self, frame: frames.Frame, size: int) -> None:
+        await self._take_frame(frame, size)
+        events = len(frame.lines) if isinstance(frame, Events | BareEvents) else 1
+        # Over its rate: not read on for a moment. What it sends meanwhile waits in TCP and then with the sender.
+        if pause := self._visitor.pause_after(events, size):
+            await asyncio.sleep(pause)
+
+    async def _take_frame(self, frame: frames.Frame, size: int) -> None:
         if isinstance(frame, BareEvents):
             await self._take_bare(frame, size)
         elif isinstance(frame, Events):

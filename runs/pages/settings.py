@@ -123,16 +123,32 @@ def delete_run(request: HttpRequest, visit: Visit, slug: str) -> HttpResponse:
 def _typed(request: HttpRequest, now: ProjectSettings) -> tuple[ProjectSettings, dict[str, str]]:
     post = request.POST
     seconds = ecma_trim(post.get("silent_after_s", ""))
+    a_day = ecma_trim(post.get("events_per_day", ""))
     typed = ProjectSettings(
         name=post.get("name", ""),
         keep_text="keep_text" in post,
         silent_after_s=now.silent_after_s,
         time_zone=post.get("time_zone", ""),
         allowed_origins=post.get("allowed_origins", "").replace("\r\n", "\n"),
+        events_per_day=now.events_per_day,
+        events_today=now.events_today,
     )
-    if not (seconds.isascii() and seconds.isdigit() and len(seconds) < 10):
-        return typed, {"silent_after_s": "The silent limit must be a whole number of seconds."}
-    return replace(typed, silent_after_s=int(seconds)), {}
+    problems = {}
+    if _is_whole(seconds):
+        typed = replace(typed, silent_after_s=int(seconds))
+    else:
+        problems["silent_after_s"] = "The silent limit must be a whole number of seconds."
+    if not a_day:
+        typed = replace(typed, events_per_day=None)
+    elif _is_whole(a_day):
+        typed = replace(typed, events_per_day=int(a_day))
+    else:
+        problems["events_per_day"] = "The most events a day must be a whole number, or empty."
+    return typed, problems
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 16
 
 
 def _show(

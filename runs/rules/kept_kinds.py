@@ -32,6 +32,7 @@ from runs.rules import roster
 
 MAX_TEXT_BYTES: Final = 32 * 1024
 MAX_LABEL_CHARS: Final = 2_000
+MAX_ITEMS: Final = 5_000  # of one list; each may become a row
 MAX_STAGE_CHARS: Final = 500  # a PostgreSQL index row must hold a path in UTF-8
 MAX_INT: Final = 2**63 - 1
 # A clock outside these years (milliseconds since 1970) is in another unit or broken: "not recorded".

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from runs.rules.kept_event import Dropped, EventMeta, Kept, Refused, SaidText
-from runs.rules.kept_kinds import MAX_STAGE_CHARS, MAX_TEXT_BYTES, Fields, camel, kinds_in
+from runs.rules.kept_kinds import MAX_ITEMS, MAX_STAGE_CHARS, MAX_TEXT_BYTES, Fields, camel, kinds_in
 from runs.rules.kept_odd import MAX_DEPTH, TooDeep, clean, mended_line, mended_value
 from runs.rules.kept_strict import StrictReader
 from runs.rules.kept_values import READERS, read_declared, read_roster, read_string
@@ -20,6 +20,8 @@ from runs.rules.tool_ledger import MAX_TOOL_CALL_TEXT, utf16_length
 PREFIX: Final = "agentfootprint."
 
 _NULLISH: Final = (b"", b"null")
+# Beside a field's name in the list of what was oversized: not a name in it was too long, it had too many.
+_TOO_MANY: Final = "[]"
 _NOT_JSON: Final = Refused("not-json", "event: expected one JSON object, got text that is not JSON")
 _TOO_DEEP: Final = Refused("too-deep", f"event: expected at most {MAX_DEPTH} levels, got more")
 
@@ -176,11 +178,12 @@ class Reader:
             return f"meta.runId: expected at most {MAX_TOOL_CALL_TEXT} characters, got more"
         if "runtime_stage_id" in oversized:
             return f"meta.runtimeStageId: expected at most {MAX_STAGE_CHARS} characters, got more"
+        problem = _too_many("meta", oversized)
         oversized.clear()  # an oversized session or tenant is "not recorded"; it says nothing about the ledger
         self._finish_fields(kept.body, kept.type, texts, oversized)
         kept.texts = tuple(texts)
         kept.oversized = tuple(oversized)
-        return None
+        return problem or _too_many("payload", oversized)
 
     def _finish_fields(
         self, shape: Any, event_type: str, texts: list[SaidText], oversized: list[str]
@@ -201,6 +204,9 @@ class Reader:
             elif kind == "structs":
                 self._finish_items(shape, field, value, event_type, texts, oversized)
             elif kind in ("names", "opt_names"):
+                if len(value) > MAX_ITEMS:
+                    oversized.append(field + _TOO_MANY)
+                    value = value[:MAX_ITEMS]
                 kept_names = [clean(name) for name in value if utf16_length(name) <= MAX_TOOL_CALL_TEXT]
                 if len(kept_names) != len(value):
                     oversized.append(field)
@@ -230,6 +236,9 @@ class Reader:
         texts: list[SaidText],
         oversized: list[str],
     ) -> None:
+        if len(items) > MAX_ITEMS:
+            oversized.append(field + _TOO_MANY)
+            items = items[:MAX_ITEMS]
         kept_items = []
         for item in items:
             before = len(oversized)
@@ -242,6 +251,15 @@ class Reader:
 def full_type(name: str) -> str:
     """The event's type on the wire."""
     return name if name.startswith("footprint.") else PREFIX + name
+
+
+def _too_many(root: str, oversized: list[str]) -> str | None:
+    """Why an event with this many of something is refused, or None."""
+    for mark in oversized:
+        if mark.endswith(_TOO_MANY):
+            field = camel(mark.removesuffix(_TOO_MANY))
+            return f"{root}: expected at most {MAX_ITEMS} items in {field}, got more"
+    return None
 
 
 def _said(kind: str, text: str) -> SaidText:

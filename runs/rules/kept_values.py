@@ -9,7 +9,15 @@ import msgspec
 from msgspec import Raw
 
 from runs.rules import display_name, roster
-from runs.rules.kept_kinds import CLOCK_FROM_MS, CLOCK_TO_MS, LONGEST_MS, MAX_INT, MAX_LABEL_CHARS, WORDS
+from runs.rules.kept_kinds import (
+    CLOCK_FROM_MS,
+    CLOCK_TO_MS,
+    LONGEST_MS,
+    MAX_INT,
+    MAX_ITEMS,
+    MAX_LABEL_CHARS,
+    WORDS,
+)
 from runs.rules.kept_odd import clean
 from runs.rules.tool_ledger import MAX_TOOL_CALL_TEXT, utf16_length
 
@@ -109,6 +117,9 @@ def read_roster(shape: Any, raw: Any, oversized: list[str]) -> None:
     An entry with a name or alias that is too long is left out, as every such name is: no product can carry it.
     """
     value = msgspec.json.decode(bytes(raw)) if isinstance(raw, Raw) else raw
+    if isinstance(value, list) and len(value) > MAX_ITEMS:
+        oversized.append("extra_tool_names[]")
+        value = value[:MAX_ITEMS]
     has_factory = shape.has_factory
     if not isinstance(has_factory, bool):
         has_factory = _read_flag(has_factory, "", 0, [])

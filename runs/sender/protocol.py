@@ -286,6 +286,8 @@ class Protocol:
         if code == 1009:
             self._own_limit = max(min(self._largest, self._own_limit) // 2, SMALLEST_FRAME)
         sentence = PASSING.get(code, f"The connection ended with code {code}.")
+        if code == 4429 and self._closing is not None and self._closing[1]:
+            sentence = f"{sentence} It says: {self._closing[1]}."
         return Retry(self._pause(code), sentence)
 
     def _pause(self, code: int) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from django.db.models import F
 
 from runs import models
+from runs.rules.today import Today
 from runs.store.ask import among_ids, among_words, ask, listed, locked
 from runs.store.book import ID_BITS
 from runs.store.rows import NoteEntry, ProjectFacts
@@ -38,6 +39,7 @@ class LockedProject:
     dropped: int = 0
     refused: int = 0
     words_changed: bool = False
+    today: Today = field(default_factory=Today)
 
     def next_position(self) -> int:
         self.position += 1
@@ -85,26 +87,27 @@ class OpenedStream:
 def lock_project(project_id: int) -> LockedProject | None:
     """The project's row, locked to the end of the transaction; None when it is gone."""
     statement = (
-        "SELECT secret, epoch, ledger_limit, position, row_number, keep_text, silent_after_s "
-        "FROM runs_project WHERE id = %s"
+        "SELECT secret, epoch, ledger_limit, position, row_number, keep_text, silent_after_s, "
+        "events_per_day, day, day_events FROM runs_project WHERE id = %s"
     )
-    for secret, epoch, ledger_limit, position, row_number, keep_text, silent_after_s in ask(
-        locked(statement), project_id
-    ):
-        facts = ProjectFacts(project_id, secret, epoch, ledger_limit)
-        return LockedProject(facts, position, row_number, bool(keep_text), silent_after_s)
-    return None
+    found = ask(locked(statement), project_id)
+    if not found:
+        return None
+    [(secret, epoch, ledger_limit, position, row_number, keep_text, silent_after_s, *day)] = found
+    facts = ProjectFacts(project_id, secret, epoch, ledger_limit)
+    return LockedProject(facts, position, row_number, bool(keep_text), silent_after_s, today=Today(*day))
 
 
 def save_project(project: LockedProject) -> None:
     run_many(
-        "UPDATE runs_project SET position = %s, row_number = %s, unknown_events = unknown_events + %s, "
-        "dropped_events = dropped_events + %s, refused_events = refused_events + %s, "
-        "words_version = words_version + %s WHERE id = %s",
+        "UPDATE runs_project SET position = %s, row_number = %s, day = %s, day_events = %s, "
+        "unknown_events = unknown_events + %s, dropped_events = dropped_events + %s, "
+        "refused_events = refused_events + %s, words_version = words_version + %s WHERE id = %s",
         [
             (
-                *(project.position, project.row_number, project.unknown, project.dropped, project.refused),
-                *(int(project.words_changed), project.facts.id),
+                *(project.position, project.row_number, project.today.day, project.today.events),
+                *(project.unknown, project.dropped, project.refused, int(project.words_changed)),
+                project.facts.id,
             )
         ],
     )

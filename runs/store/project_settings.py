@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from zoneinfo import available_timezones
 
@@ -12,10 +13,12 @@ from runs.models import Project
 from runs.rules.display_name import ecma_trim
 from runs.rules.origin import origins_problem, read_origins
 from runs.rules.plain_line import plain_line_problem
+from runs.rules.today import Today
 
 MAX_NAME_CHARS = 120
 SHORTEST_SILENCE_S = 5
 LONGEST_SILENCE_S = 7 * 24 * 3600
+MOST_A_DAY = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,12 @@ class ProjectSettings:
     silent_after_s: int
     time_zone: str
     allowed_origins: str  # one a line
+    events_per_day: int | None = None  # None: as many as come
+    events_today: int = 0  # kept of this day, counted under a limit only
+
+    @property
+    def is_full(self) -> bool:
+        return self.events_per_day is not None and self.events_today >= self.events_per_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,15 @@ class Found:
 def read_settings(project_id: int) -> ProjectSettings:
     project = Project.objects.get(pk=project_id)
     return ProjectSettings(
-        project.name, project.keep_text, project.silent_after_s, project.time_zone, project.allowed_origins
+        name=project.name,
+        keep_text=project.keep_text,
+        silent_after_s=project.silent_after_s,
+        time_zone=project.time_zone,
+        allowed_origins=project.allowed_origins,
+        events_per_day=project.events_per_day,
+        events_today=Today(project.events_per_day, project.day, project.day_events).kept(
+            time.time_ns() // 1_000_000
+        ),
     )
 
 
@@ -59,6 +76,9 @@ def problems_of(settings: ProjectSettings) -> dict[str, str]:
         "silent_after_s": None
         if SHORTEST_SILENCE_S <= settings.silent_after_s <= LONGEST_SILENCE_S
         else f"The silent limit must be from {SHORTEST_SILENCE_S} to {LONGEST_SILENCE_S} seconds.",
+        "events_per_day": None
+        if settings.events_per_day is None or 1 <= settings.events_per_day <= MOST_A_DAY
+        else f"The most events a day must be from 1 to {MOST_A_DAY}, or empty.",
         "time_zone": None
         if settings.time_zone in available_timezones()
         else "The time zone must be one of the list, such as Europe/Berlin.",
@@ -78,6 +98,7 @@ def save_settings(project_id: int, settings: ProjectSettings) -> dict[str, str]:
         keep_text=settings.keep_text,
         silent_after_s=settings.silent_after_s,
         time_zone=settings.time_zone,
+        events_per_day=settings.events_per_day,
         allowed_origins="\n".join(sorted(read_origins(settings.allowed_origins))),
         words_version=F("words_version") + 1,
     )

@@ -36,6 +36,10 @@ class TokenRow:
     created_by: str | None
     last_used_at: datetime | None
     revoked_at: datetime | None
+    # Limits of its own; None: the server's.
+    connections: int | None = None
+    events_per_s: int | None = None
+    bytes_per_s: int | None = None
 
 
 def digest_of(secret: str) -> str:
@@ -109,4 +113,7 @@ def _row(token: Token) -> TokenRow:
         created_by=None if token.created_by is None else token.created_by.get_username(),
         last_used_at=token.last_used_at,
         revoked_at=token.revoked_at,
+        connections=token.connections,
+        events_per_s=token.events_per_s,
+        bytes_per_s=token.bytes_per_s,
     )

@@ -10,6 +10,7 @@ const GATHER_MS = 20;
 const GATHER_EVENTS = 200;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
+const SLOWED_WAIT_MS = 20_000; // the least after 4429, "too much at once"
 const STEADY_MS = 10_000; // a connection that lived this long was not a failure
 const QUIET_MS = 30_000; // the dashboard owes a word and says nothing: the connection is dead
 const CLAIM_WITHIN_MS = 1_000;
@@ -274,8 +275,11 @@ export class Sender {
     if (livedMs > STEADY_MS) this.#failures = 0;
     const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures);
     this.#failures = Math.min(this.#failures + 1, 16);
-    this.#tell({ state: "waiting", message: "The connection ended. What waits is kept and sent on the next one." });
-    this.#timer("connect", longest * (0.5 + Math.random() / 2), () => this.#connect());
+    const isSlowed = reason === 4429;
+    const why = isSlowed && typeof this.#farewell?.reason === "string" ? ` (${this.#farewell.reason.slice(0, 300)})` : "";
+    this.#tell({ state: "waiting", message: `The connection ended${why}. What waits is kept and sent on the next one.` });
+    const wait = longest * (0.5 + Math.random() / 2) + (isSlowed ? SLOWED_WAIT_MS : 0);
+    this.#timer("connect", wait, () => this.#connect());
   }
 
   #end(state, message) {

@@ -339,7 +339,7 @@ def test_depth_is_dropped_without_harm_or_refused_in_words(people_there: People,
 def big_lines(count: int) -> Iterator[str]:
     keys = ",".join(f'"k{number}":{number}' for number in range(100_000))
     odd = ",".join(["NaN"] * 200_000)
-    tools = ",".join(f'{{"name":"t{number}"}}' for number in range(20_000))
+    tools = ",".join(f'{{"name":"t{number}"}}' for number in range(5_000))
     for number in range(count):
         yield line("stream.tool_start", {"toolName": "t", "toolCallId": f"a{number}", "args": 7}).replace(
             '"args": 7', f'"args": {{{keys}}}'

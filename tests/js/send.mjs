@@ -20,5 +20,6 @@ for (const file of task.files ?? []) {
   }
 }
 if (task.waitMs) await pause(task.waitMs);
+const before = heard.at(-1);
 const status = await sending.close({ withinMs: task.closeWithinMs ?? 20_000 });
-answer({ status, states: heard.map(({ state }) => state), listeners: agent.listeners.size });
+answer({ status, before, states: heard.map(({ state }) => state), listeners: agent.listeners.size });

@@ -155,6 +155,15 @@ async def test_it_stops_where_trying_again_cannot_help(code: int, says: str):
     assert says in told["status"]["message"]
 
 
+async def test_after_too_much_at_once_it_says_what_the_server_said_and_stays_away_for_a_while():
+    async with scripted_server(Farewell(4429)) as server:
+        told = await start_node("send.mjs", url=server.url, files=[str(RUN)], waitMs=1500)
+    # After any other close it would be live again within half a second.
+    assert told["before"]["state"] == "waiting"
+    assert told["before"]["message"].startswith("The connection ended (the test says so). What waits is kept")
+    assert told["status"]["isSettled"]  # who closes it does not wait
+
+
 async def test_refusals_are_counted_and_hold_nothing_up():
     async with scripted_server(Welcome(refuse=(3,))) as server:
         told = await start_node("send.mjs", url=server.url, files=[str(RUN)])

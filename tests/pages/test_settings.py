@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runs import models as m
+from runs.intake.writer import now_ms
+from runs.rules.today import DAY_MS
 
 GOOD = {"name": "Northwind desk", "keep_text": "on", "silent_after_s": "60", "time_zone": "Europe/Paris"}
 
@@ -100,3 +102,24 @@ def test_a_project_is_deleted(people, sample, rings):
     assert response.status_code == 302
     assert list(m.Project.objects.values_list("name", flat=True)) == ["Elsewhere"]
     assert not m.Stream.objects.exists()
+
+
+def test_a_day_may_be_bounded_and_a_full_one_is_said(people, rings):
+    ada, here = people.browser("ada"), address(people)
+    assert ada.post(here, {**GOOD, "events_per_day": "1000"}).status_code == 302
+    m.Project.objects.filter(pk=people.northwind.pk).update(day=now_ms() // DAY_MS, day_events=400)
+    assert "400 of them kept today" in ada.get(here).content.decode()
+    m.Project.objects.filter(pk=people.northwind.pk).update(day_events=1003)
+    page = ada.get(here).content.decode()
+    assert "Today’s events are all taken. Senders keep what they have and try again" in page
+    assert ada.post(here, {**GOOD, "events_per_day": ""}).status_code == 302
+    assert "all taken" not in ada.get(here).content.decode()
+
+
+@pytest.mark.parametrize("typed", ["0", "-1", "many", "1e3", "9" * 30, "²"])
+def test_a_bound_that_is_none_is_refused_in_a_sentence(people, rings, typed):
+    ada, here = people.browser("ada"), address(people)
+    answer = ada.post(here, {**GOOD, "events_per_day": typed})
+    assert answer.status_code == 422
+    assert "The most events a day must be" in answer.content.decode()
+    assert m.Project.objects.get(pk=people.northwind.pk).events_per_day is None

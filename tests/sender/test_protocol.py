@@ -217,6 +217,19 @@ def test_the_closing_frame_speaks_for_a_close_without_a_code():
     assert isinstance(core.disconnected(1006), Retry), "it speaks for its own connection only"
 
 
+def test_what_there_was_too_much_of_is_told():
+    core = protocol()
+    welcome(core)
+    core.received(
+        '{"type":"closing","code":4429,"reason":"at most 2 connections may use this token at once"}'
+    )
+    verdict = core.disconnected(4429)
+    assert isinstance(verdict, Retry)
+    assert verdict.sentence == (
+        "The server asked to send more slowly. It says: at most 2 connections may use this token at once."
+    )
+
+
 def test_pauses_grow_have_a_ceiling_and_start_anew_after_an_ack():
     core = protocol()
     emitted(core, 2)

@@ -27,6 +27,15 @@ def test_every_variable_is_in_both_tables():
         )
 
 
+def test_every_limit_is_told():
+    told = (ROOT / "docs" / "limits.md").read_text() + (ROOT / "README.md").read_text()
+    read = re.findall(
+        r'env\.\w+\(\s*"(FOOTPRINT_\w+)"', (ROOT / "footprint_site" / "settings.py").read_text()
+    )
+    assert len(read) > 15
+    assert [name for name in read if f"`{name}`" not in told] == []
+
+
 def test_debug_is_off_and_the_policy_is_strict():
     assert site.DEBUG is False
     policy = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
