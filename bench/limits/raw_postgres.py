@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from urllib.parse import urlsplit
 
 from bench.limits.events import COLUMNS, batches
 from bench.limits.raw_sqlite import TABLES
@@ -22,7 +23,8 @@ def rate(events: int, *, copy: bool) -> float:
     import psycopg
 
     listed = batches(events)
-    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as database:
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/postgres").geturl()
+    with psycopg.connect(url, autocommit=True) as database:
         database.execute(f"CREATE SCHEMA {SCHEMA}")  # type: ignore[arg-type]
         try:
             database.execute(f"SET search_path TO {SCHEMA}")  # type: ignore[arg-type]
