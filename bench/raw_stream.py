@@ -149,7 +149,12 @@ def raw_lines(calls: int) -> Iterator[str]:
             yield line("context.injected", _injected("messages", message["content"]), "sf-messages/compose")
         for slot in ("system-prompt", "messages", "tools"):
             budget = {"cap": 4000, "used": 39, "headroomChars": 3961}
-            composed = {"slot": slot, "iteration": iteration, "budget": budget, "droppedSummaries": []}
+            composed: dict[str, Any] = {
+                "slot": slot,
+                "iteration": iteration,
+                "budget": budget,
+                "droppedSummaries": [],
+            }
             yield line("context.slot_composed", composed, f"sf-{slot}/compose")
         yield line("agent.iteration_start", {"turnIndex": 0, "iterIndex": iteration}, "call-llm")
         start = {

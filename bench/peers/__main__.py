@@ -37,6 +37,7 @@ STARTED_WITHIN = 120.0
 STORED_WITHIN = 900.0
 PAGES = 9  # how often each page is asked
 KILLED_RUNS = 400
+WARM_UP_RUNS = 40
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +74,7 @@ def installed(peer: Peer, folder: Path) -> Path:
     place = folder.resolve() / peer.name.lower()
     if not (place / "bin" / peer.command(0, place)[0]).exists():
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
-        pip = [place / "bin" / "python", "-m", "pip", "install", "-q", "--no-input", peer.package]
+        pip = [str(place / "bin" / "python"), "-m", "pip", "install", "-q", "--no-input", peer.package]
         done = subprocess.run(pip, capture_output=True, text=True)
         if done.returncode:
             raise Unavailable(f"pip did not install {peer.package}: {done.stderr.strip()[-150:]}")
@@ -82,25 +83,30 @@ def installed(peer: Peer, folder: Path) -> Path:
 
 def beside(peer: Peer, place: Path, runs: int, ours: float, repeats: int) -> list[Figure]:
     """The peer's figures, and how many times its rate ours is."""
-    rates, starts, memory = [], [], 0.0
+    rates, starts = [], []
     for seed in range(repeats):
         with started(peer, place) as server:
             starts.append(server.seconds)
+            server.warm_up()
             rates.append(runs / server.take(runs, seed).stored)
-            memory = server.rss() / 1e6
+            memory, processes = server.memory()
             if seed == repeats - 1:
                 pages = server.pages(seed)
     rate, start = Samples(tuple(rates)), Samples(tuple(starts))
     name = f"{peer.name} {version(peer, place)}"
     with started(peer, place) as server:
+        server.warm_up()
+        before = peer.spans(server.data)
         acked = server.take(KILLED_RUNS, 77, wait=False)
         server.kill()
-        kept = peer.spans(server.data)
+        kept = peer.spans(server.data) - before
     words = f"of {KILLED_RUNS * SPANS_A_RUN:,} acknowledged in {acked.acked:.1f} s"
     return [
         Figure(f"{name}: runs", rate.median, "runs/s", None, "until committed", rate.spread),
         Figure(f"ours beside {peer.name}", ours / rate.median, "x", Bar(least=peer.least)),
-        Figure(f"{name}: memory after W", memory, "MB", None, f"{server.processes} processes"),
+        Figure(
+            f"{name}: memory after W", memory / 1e6, "MB", None, f"{processes} processes, shared pages once"
+        ),
         Figure(
             f"{name}: start",
             start.median,
@@ -139,7 +145,6 @@ class RunningPeer:
         self.peer, self.place, self.data = peer, place, data
         self.url = f"http://127.0.0.1:{port}"
         self.seconds = 0.0
-        self.processes = 1
         self._process = process
 
     def take(self, runs: int, seed: int, *, tools: int = 6, wait: bool = True) -> Taken:
@@ -198,11 +203,33 @@ class RunningPeer:
             return what, None, f"its query has changed: {text[:120]!r}"
         return what, Samples(tuple(took)).median, f"{len(text) / 1000:,.0f} kB"
 
-    def rss(self) -> int:
+    def warm_up(self) -> None:
+        """Its workers have come up, have taken something in, and are at rest."""
+        self.take(WARM_UP_RUNS, 99)
+        ends = time.monotonic() + STARTED_WITHIN
+        before = self._cpu_s()
+        while time.monotonic() < ends:
+            time.sleep(2)
+            now = self._cpu_s()
+            if now - before < 0.3:
+                return
+            before = now
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes of all its processes, shared pages counted once, and how many processes they are."""
+        family = self._family()
+        return sum(one.memory_full_info().pss for one in family), len(family)
+
+    def _cpu_s(self) -> float:
+        total = 0.0
+        for one in self._family():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += sum(one.cpu_times()[:2])
+        return total
+
+    def _family(self) -> list[psutil.Process]:
         first = psutil.Process(self._process.pid)
-        family = [first, *first.children(recursive=True)]
-        self.processes = len(family)
-        return sum(one.memory_info().rss for one in family)
+        return [first, *first.children(recursive=True)]
 
     def kill(self) -> None:
         """With -9, and everything it started."""
