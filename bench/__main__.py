@@ -53,7 +53,7 @@ def main() -> None:
 def _one(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """One bench in a process of its own, its output passed on as it comes."""
     print(f"\n== {name}\n", flush=True)
-    command = [sys.executable, "-m", f"bench.{name}", "--repeats", str(options.repeats)]
+    command = [sys.executable, "-u", "-m", f"bench.{name}", "--repeats", str(options.repeats)]
     with tempfile.NamedTemporaryFile(prefix="footprint-bench-", suffix=".jsonl") as into:
         quick = ["--quick"] if options.quick else []
         try:
