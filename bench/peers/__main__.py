@@ -51,8 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def measure(options: argparse.Namespace) -> list[Figure]:
     harness.set_up_django()
     runs = options.runs or (200 if options.quick else RUNS)
-    options.database, options.processes, options.senders, options.at_once = "sqlite", 1, SENDERS, 1
-    ours = Samples(tuple(ingest.on_empty(options, runs, n).a_second for n in range(options.repeats)))
+    ours = Samples(tuple(ingest.on_empty(runs, n).a_second for n in range(options.repeats)))
     figures = [Figure("ours: runs", ours.median, "runs/s", None, f"{runs:,} runs", ours.spread)]
     for peer in PEERS:
         if options.only not in (None, peer.name):
