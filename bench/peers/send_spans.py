@@ -24,6 +24,7 @@ BEGAN_NS = 1_796_000_000_000_000_000
 TOOLS = ("lookup_order", "track_shipment", "check_stock", "search_catalog", "get_policy", "customer_history")
 BUSY = (429, 502, 503)
 A_PAUSE_S = 0.05
+TRIES = 2_000
 
 
 def main() -> None:
@@ -40,23 +41,28 @@ def main() -> None:
 
 
 def send(order: dict[str, Any], bodies: list[bytes], failed: list[str]) -> None:
+    """Request after request over one connection; busy answers and lost connections are tried again, as exporters do."""
     where = urlsplit(order["url"])
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=120)
     headers = {"Content-Type": "application/x-protobuf", **order["headers"]}
     for body in bodies:
-        while True:
+        for _ in range(TRIES):
             try:
                 connection.request("POST", where.path, body, headers)
                 answer = connection.getresponse()
                 answer.read()
-            except (OSError, http.client.HTTPException) as problem:
-                failed.append(type(problem).__name__)
-                return
-            if answer.status not in BUSY:
+                problem = "" if answer.status < 300 else f"HTTP {answer.status}"
+            except (OSError, http.client.HTTPException) as lost:
+                connection.close()  # the next request opens it again
+                problem = type(lost).__name__
+            if not problem:
                 break
+            if problem.startswith("HTTP") and answer.status not in BUSY:
+                failed.append(problem)
+                return
             time.sleep(A_PAUSE_S)
-        if answer.status >= 300:
-            failed.append(f"HTTP {answer.status}")
+        else:
+            failed.append(problem)
             return
 
 
