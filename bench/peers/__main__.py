@@ -51,17 +51,34 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def measure(options: argparse.Namespace) -> list[Figure]:
     harness.set_up_django()
     runs = options.runs or (200 if options.quick else RUNS)
-    ours = Samples(tuple(ingest.on_empty(runs, n).a_second for n in range(options.repeats)))
-    figures = [Figure("ours: runs", ours.median, "runs/s", None, f"{runs:,} runs", ours.spread)]
+    took = [ingest.on_empty(runs, repeat) for repeat in range(options.repeats)]
+    ours = Costs.of([(runs / one.seconds, one.cpu_s / runs * 1000) for one in took])
+    figures = [
+        Figure("ours: runs", ours.rate.median, "runs/s", None, f"{runs:,} runs", ours.rate.spread),
+        Figure("ours: processor", ours.cpu_ms.median, "ms/run", None, "", ours.cpu_ms.spread),
+    ]
     for peer in PEERS:
         if options.only not in (None, peer.name):
             continue
         try:
             place = installed(peer, options.folder)
-            figures += beside(peer, place, runs, ours.median, options.repeats)
+            figures += beside(peer, place, runs, ours, options.repeats)
         except Unavailable as problem:
             figures.append(Figure(f"{peer.name}: runs", None, "runs/s", None, str(problem)))
     return figures
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Runs a second, and the processor milliseconds of a run: these say more where others use the machine."""
+
+    rate: Samples
+    cpu_ms: Samples
+
+    @classmethod
+    def of(cls, repeats: list[tuple[float, float]]) -> Costs:
+        rates, cpu = zip(*repeats, strict=True)
+        return cls(Samples(rates), Samples(cpu))
 
 
 class Unavailable(Exception):
@@ -80,18 +97,19 @@ def installed(peer: Peer, folder: Path) -> Path:
     return place
 
 
-def beside(peer: Peer, place: Path, runs: int, ours: float, repeats: int) -> list[Figure]:
+def beside(peer: Peer, place: Path, runs: int, ours: Costs, repeats: int) -> list[Figure]:
     """The peer's figures, and how many times its rate ours is."""
-    rates, starts = [], []
+    costs, starts = [], []
     for seed in range(repeats):
         with started(peer, place) as server:
             starts.append(server.seconds)
             server.warm_up()
-            rates.append(runs / server.take(runs, seed).stored)
+            taken = server.take(runs, seed)
+            costs.append((runs / taken.stored, taken.cpu_s / runs * 1000))
             memory, processes = server.memory()
             if seed == repeats - 1:
                 pages = server.pages(seed)
-    rate, start = Samples(tuple(rates)), Samples(tuple(starts))
+    theirs, start = Costs.of(costs), Samples(tuple(starts))
     name = f"{peer.name} {version(peer, place)}"
     with started(peer, place) as server:
         server.warm_up()
@@ -101,8 +119,10 @@ def beside(peer: Peer, place: Path, runs: int, ours: float, repeats: int) -> lis
         kept = peer.spans(server.data) - before
     words = f"of {KILLED_RUNS * SPANS_A_RUN:,} acknowledged in {acked.acked:.1f} s"
     return [
-        Figure(f"{name}: runs", rate.median, "runs/s", None, "until committed", rate.spread),
-        Figure(f"ours beside {peer.name}", ours / rate.median, "x", Bar(least=peer.least)),
+        Figure(f"{name}: runs", theirs.rate.median, "runs/s", None, "until committed", theirs.rate.spread),
+        Figure(f"{name}: processor", theirs.cpu_ms.median, "ms/run", None, "", theirs.cpu_ms.spread),
+        Figure(f"ours beside {peer.name}", ours.rate.median / theirs.rate.median, "x", Bar(least=peer.least)),
+        Figure(f"ours beside {peer.name}, by processor", theirs.cpu_ms.median / ours.cpu_ms.median, "x"),
         Figure(
             f"{name}: memory after W", memory / 1e6, "MB", None, f"{processes} processes, shared pages once"
         ),
@@ -131,10 +151,11 @@ def version(peer: Peer, place: Path) -> str:
 
 @dataclass(frozen=True)
 class Taken:
-    """Seconds until all requests were answered, and until all spans were committed."""
+    """Seconds until all requests were answered, and until all spans were committed; its processor seconds."""
 
     acked: float
     stored: float
+    cpu_s: float
 
 
 class RunningPeer:
@@ -148,7 +169,7 @@ class RunningPeer:
 
     def take(self, runs: int, seed: int, *, tools: int = 6, wait: bool = True) -> Taken:
         """Send W. The clock runs from the first request."""
-        before = self.peer.spans(self.data)
+        before, cpu_s = self.peer.spans(self.data), self._cpu_s()
         order = {
             "url": self.url + "/v1/traces",
             "headers": dict(self.peer.headers),
@@ -167,7 +188,7 @@ class RunningPeer:
         if told["failed"]:
             raise Unavailable(f"it did not take the spans: {told['failed'][0]}")
         if not wait:
-            return Taken(told["seconds"], 0.0)
+            return Taken(told["seconds"], 0.0, 0.0)
         wanted = before + runs * (4 + tools)
         while self.peer.spans(self.data) < wanted:
             if time.time() - told["began_at"] > STORED_WITHIN:
@@ -175,7 +196,7 @@ class RunningPeer:
                     f"it stored {self.peer.spans(self.data)} of {wanted} spans in {STORED_WITHIN:.0f} s"
                 )
             time.sleep(0.05)
-        return Taken(told["seconds"], time.time() - told["began_at"])
+        return Taken(told["seconds"], time.time() - told["began_at"], self._cpu_s() - cpu_s)
 
     def pages(self, seed: int) -> list[tuple[str, float | None, str]]:
         """What its user interface asks for: (what, milliseconds in the middle, note)."""
