@@ -53,7 +53,7 @@ def main() -> None:
 def _one(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """One bench in a process of its own, its output passed on as it comes."""
     print(f"\n== {name}\n", flush=True)
-    command = [sys.executable, "-m", f"bench.{name}", "--repeats", str(options.repeats)]
+    command = [sys.executable, "-u", "-m", f"bench.{name}", "--repeats", str(options.repeats)]
     with tempfile.NamedTemporaryFile(prefix="footprint-bench-", suffix=".jsonl") as into:
         quick = ["--quick"] if options.quick else []
         try:
@@ -75,9 +75,9 @@ def _page(figures: list[dict[str, Any]]) -> str:
         [
             "# Figures",
             "",
-            "Written by `make bench`; what they mean: [README.md](README.md). Medians, on a shared machine: compare what",
-            "stands in one table, not two tables. *Spread* is (largest - smallest) / median of the repeats; *noise* is what a",
-            "fixed piece of work did before and after that bench.",
+            "Written by `make bench`; what they mean: README.md here. Medians, on a shared machine: compare what",
+            "stands in one table, not two tables. *Spread*: (largest - smallest) / median of the repeats.",
+            "*Noise*: what a fixed piece of work did before and after that bench.",
             "",
             f"- {datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
             f"- {harness.machine()}",

@@ -1,7 +1,7 @@
-"""`python -m bench.raw_stream`: a long run told in full by a one-line sender: 42,815 events, 22 MB, most of them not kept.
+"""`python -m bench.raw_stream`: a long run told in full by a one-line sender: 42,815 events, 22 MB, few of them kept.
 
-An agent that makes 200 tool calls one after the other repeats all its messages in every iteration, so that 41,607 of its
-events are context that the allow-list drops. They come in bare mode, without acks, so the clock stops when the record
+An agent that makes 200 tool calls one after the other repeats all its messages in every iteration: 41,607 of its events
+are context that the allow-list drops. They come in bare mode, without acks, so the clock stops when the record
 has the answer. Once with one event a frame, as `agent.on("*", event => socket.send(JSON.stringify(event)))` sends
 them, and once in lists of a hundred.
 """
@@ -149,7 +149,12 @@ def raw_lines(calls: int) -> Iterator[str]:
             yield line("context.injected", _injected("messages", message["content"]), "sf-messages/compose")
         for slot in ("system-prompt", "messages", "tools"):
             budget = {"cap": 4000, "used": 39, "headroomChars": 3961}
-            composed = {"slot": slot, "iteration": iteration, "budget": budget, "droppedSummaries": []}
+            composed: dict[str, Any] = {
+                "slot": slot,
+                "iteration": iteration,
+                "budget": budget,
+                "droppedSummaries": [],
+            }
             yield line("context.slot_composed", composed, f"sf-{slot}/compose")
         yield line("agent.iteration_start", {"turnIndex": 0, "iterIndex": iteration}, "call-llm")
         start = {

@@ -7,19 +7,28 @@ import json
 import secrets
 import time
 from collections.abc import Sequence
+from itertools import cycle
 
 from websockets.asyncio.client import ClientConnection, connect
 
 from bench.workload import Stream
 
 
-def send_all(url: str, token: str, streams: Sequence[Stream], *, patience: float = 600.0) -> float:
-    """Send every stream over a connection of its own, all at once; seconds from the first frame to the last ack."""
-    return asyncio.run(asyncio.wait_for(_send_all(url, token, streams), patience))
+def send_all(
+    url: str, token: str | Sequence[str], streams: Sequence[Stream], *, patience: float = 600.0
+) -> float:
+    """Send every stream over a connection of its own, all at once; seconds from the first frame to the last ack.
+
+    Of several tokens (and so projects) each stream gets one in turn.
+    """
+    tokens = [token] if isinstance(token, str) else token
+    return asyncio.run(asyncio.wait_for(_send_all(url, tokens, streams), patience))
 
 
-async def _send_all(url: str, token: str, streams: Sequence[Stream]) -> float:
-    senders = await asyncio.gather(*(RawSender.opened(url, token, stream) for stream in streams))
+async def _send_all(url: str, tokens: Sequence[str], streams: Sequence[Stream]) -> float:
+    senders = await asyncio.gather(
+        *(RawSender.opened(url, token, stream) for token, stream in zip(cycle(tokens), streams, strict=False))
+    )
     began = time.perf_counter()
     await asyncio.gather(*(sender.play() for sender in senders))
     took = time.perf_counter() - began

@@ -36,12 +36,17 @@ class Use:
 class BenchServer:
     process: ServerProcess
     database: ServerDatabase
-    project_id: int
-    token: str
+    token: str = ""
 
     @property
     def websocket_url(self) -> str:
         return self.process.websocket_url + "/ws/ingest/"
+
+    def another_project(self) -> str:
+        """A further project on the same server; its token."""
+        token = "fp_" + secrets.token_urlsafe(32)
+        self.database.make_project(secrets.token_hex(32), token)
+        return token
 
     def use(self) -> Use:
         """Of the process and all it started."""
@@ -95,19 +100,24 @@ def bench_server(
             )
             with started as process:
                 assert process.url  # the database is there by then
-                token = "fp_" + secrets.token_urlsafe(32)
-                project = base.make_project(secrets.token_hex(32), token)
-                yield BenchServer(process, base, project, token)
+                server = BenchServer(process, base)
+                server.token = server.another_project()
+                yield server
 
 
 @contextmanager
 def _database_of(kind: str) -> Iterator[None]:
-    """tests.server_database goes by DATABASE_URL: without it, SQLite."""
-    url = os.environ.get("DATABASE_URL")
+    """tests.server_database goes by DATABASE_URL and by our own connection; both are SQLite's for a moment."""
+    from django.db import connections
+
+    url, own = os.environ.get("DATABASE_URL"), connections.settings["default"]
     if kind == "sqlite":
         os.environ.pop("DATABASE_URL", None)
+        options = {"transaction_mode": "IMMEDIATE", "timeout": 10}
+        connections.settings["default"] = {**own, "ENGINE": "django.db.backends.sqlite3", "OPTIONS": options}
     try:
         yield
     finally:
+        connections.settings["default"] = own
         if url is not None:
             os.environ["DATABASE_URL"] = url

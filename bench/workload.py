@@ -13,6 +13,7 @@ from functools import cache
 from random import Random
 
 from runs.rules.tool_choice import ClassifierId, PickRow, TokenUsage, ToolChoiceScore, outcome_row_for
+from runs.rules.vocabulary import NarrowSkip
 from runs.sender import Run
 from runs.sender.listed import line_of
 
@@ -191,5 +192,5 @@ def _pick(chance: Random, iteration: int, wanted: list[str]) -> PickRow:
         latency_ms=chance.randrange(30, 220),
         served=NAMES,
         narrowed=False,
-        narrowed_skipped="too-few" if iteration == MODEL_CALLS else None,
+        narrowed_skipped=NarrowSkip.TOO_FEW if iteration == MODEL_CALLS else None,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from urllib.parse import urlsplit
 
 from bench.limits.events import COLUMNS, batches
 from bench.limits.raw_sqlite import TABLES
@@ -22,22 +23,23 @@ def rate(events: int, *, copy: bool) -> float:
     import psycopg
 
     listed = batches(events)
-    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as database:
-        database.execute(f"CREATE SCHEMA {SCHEMA}")  # type: ignore[arg-type]
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/postgres").geturl()
+    with psycopg.connect(url, autocommit=True) as database:
+        database.execute(f"CREATE SCHEMA {SCHEMA}")
         try:
-            database.execute(f"SET search_path TO {SCHEMA}")  # type: ignore[arg-type]
-            database.execute(TABLES.replace("INTEGER", "BIGINT"))  # type: ignore[arg-type]
+            database.execute(f"SET search_path TO {SCHEMA}")
+            database.execute(TABLES.replace("INTEGER", "BIGINT"))
             began = time.perf_counter()
             for rows in listed:
                 with database.transaction(), database.cursor() as cursor:
                     if copy:
-                        with cursor.copy(COPY) as into:  # type: ignore[arg-type]
+                        with cursor.copy(COPY) as into:
                             for row in rows:
                                 into.write_row(row)
                     else:
-                        cursor.executemany(INSERT, rows)  # type: ignore[arg-type]
-                    cursor.execute(PROJECT, (rows[-1][3], rows[-1][0], len(rows)))  # type: ignore[arg-type]
+                        cursor.executemany(INSERT, rows)
+                    cursor.execute(PROJECT, (rows[-1][3], rows[-1][0], len(rows)))
             took = time.perf_counter() - began
         finally:
-            database.execute(f"DROP SCHEMA {SCHEMA} CASCADE")  # type: ignore[arg-type]
+            database.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
     return events / took
