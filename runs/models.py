@@ -22,6 +22,7 @@ from django.db import models
 from runs.rules.vocabulary import Ending
 
 ID_BITS = 40
+LEAVING = 1 << 30  # no project is rebuilt that often
 
 
 def new_key() -> str:
@@ -49,6 +50,9 @@ class Project(models.Model):
         blank=True, help_text="Origins that may send from a browser, one a line: https://app.example:8443"
     )
     time_zone = models.CharField(max_length=64, default="UTC")
+    # Retention (runs/rules/retention.py); null keeps everything.
+    keep_days = models.PositiveIntegerField(null=True, blank=True)
+    keep_runs = models.PositiveIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     # Counters drawn under the lock.
     position = models.BigIntegerField(default=0, editable=False)
@@ -187,7 +191,7 @@ class Note(models.Model):
 
     id = models.BigAutoField(primary_key=True)  # project.id << 40 | position
     project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
-    stream = models.ForeignKey(Stream, models.CASCADE, null=True, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, null=True, db_index=False, related_name="+")
     kind = models.CharField(max_length=16)
     first = models.BigIntegerField(default=0)
     last = models.BigIntegerField(default=0)
@@ -196,6 +200,15 @@ class Note(models.Model):
     reason = models.CharField(max_length=300, blank=True)
     limit_s = models.BigIntegerField(default=0)
     received_ms = models.BigIntegerField()
+
+    class Meta:
+        indexes = [
+            # Ingest health: newest first, of the project or a stream, of every code or one
+            models.Index(fields=["project", "kind", "-id"], name="note_kind"),
+            models.Index(fields=["project", "kind", "code", "-id"], name="note_code"),
+            models.Index(fields=["stream", "kind", "-id"], name="note_of_stream"),
+            models.Index(fields=["stream", "run"], name="note_of_run"),
+        ]
 
 
 class Text(models.Model):
@@ -227,7 +240,10 @@ class Tombstone(models.Model):
 
 
 class RecordRow(models.Model):
-    """Base of every row the fold makes. `project` and `epoch` say whose, and which making of it."""
+    """Base of every row the fold makes. `project` and `epoch` say whose, and which making of it.
+
+    A deleted run and its answers wait in the epoch `LEAVING + epoch` until all that hangs on them is cleared.
+    """
 
     id = models.BigAutoField(primary_key=True)  # project.id << 40 | row number
     project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
@@ -317,6 +333,9 @@ class Run(RecordRow):
             models.Index(fields=["project", "epoch", "ending", "-first_position"], name="run_ending"),
             models.Index(fields=["project", "epoch", "session_slug", "-first_position"], name="run_session"),
             models.Index(fields=["project", "epoch", "opened_ms"], name="run_opened"),
+            # a deletion's: who points at what goes
+            models.Index(fields=["previous"], name="run_after", condition=models.Q(previous__isnull=False)),
+            models.Index(fields=["retry_of"], name="run_retry", condition=models.Q(retry_of__isnull=False)),
         ]
 
 
@@ -405,7 +424,8 @@ class ToolCall(RecordRow):
     """One call, a row of the answer's ledger. `tool` null: an end came and no start (a row without a name)."""
 
     answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, related_name="+")
-    run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="+")  # the leg it started in
+    # The leg it started in. No constraint: without an index each deleted run would look through every call.
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
     number = models.PositiveIntegerField()  # its place in the answer, from 1
     path = models.CharField(max_length=500, blank=True)
     tool = models.CharField(max_length=256, null=True)
@@ -441,7 +461,9 @@ class ChoiceRow(RecordRow):
     """One tool-choice row of an answer. `body` is the kept row as JSON; `origin` row (full) or event (counts only)."""
 
     answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, related_name="+")
-    run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="+")
+    run = models.ForeignKey(  # as a call's
+        Run, models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=10)  # pick, pick-error, outcome
     origin = models.CharField(max_length=5)  # row, event

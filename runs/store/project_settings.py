@@ -12,6 +12,7 @@ from runs.models import Project
 from runs.rules.display_name import ecma_trim
 from runs.rules.origin import origins_problem, read_origins
 from runs.rules.plain_line import plain_line_problem
+from runs.rules.retention import MOST_DAYS, MOST_RUNS, NO_LIMITS, Limits, problem_of
 
 MAX_NAME_CHARS = 120
 SHORTEST_SILENCE_S = 5
@@ -25,6 +26,7 @@ class ProjectSettings:
     silent_after_s: int
     time_zone: str
     allowed_origins: str  # one a line
+    limits: Limits = NO_LIMITS  # what is kept of its runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,12 @@ class Found:
 def read_settings(project_id: int) -> ProjectSettings:
     project = Project.objects.get(pk=project_id)
     return ProjectSettings(
-        project.name, project.keep_text, project.silent_after_s, project.time_zone, project.allowed_origins
+        project.name,
+        project.keep_text,
+        project.silent_after_s,
+        project.time_zone,
+        project.allowed_origins,
+        Limits(project.keep_days, project.keep_runs),
     )
 
 
@@ -62,6 +69,8 @@ def problems_of(settings: ProjectSettings) -> dict[str, str]:
         "time_zone": None
         if settings.time_zone in available_timezones()
         else "The time zone must be one of the list, such as Europe/Berlin.",
+        "keep_days": problem_of(settings.limits.days, MOST_DAYS, "days"),
+        "keep_runs": problem_of(settings.limits.runs, MOST_RUNS, "runs"),
     }
     return {field: problem for field, problem in problems.items() if problem is not None}
 
@@ -79,6 +88,8 @@ def save_settings(project_id: int, settings: ProjectSettings) -> dict[str, str]:
         silent_after_s=settings.silent_after_s,
         time_zone=settings.time_zone,
         allowed_origins="\n".join(sorted(read_origins(settings.allowed_origins))),
+        keep_days=settings.limits.days,
+        keep_runs=settings.limits.runs,
         words_version=F("words_version") + 1,
     )
     return {}
