@@ -20,6 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "footprint_site.settings")
 django = get_asgi_application()  # sets Django up: the rooms' modules are imported below this line
 pages = PageThreads(django, settings.FOOTPRINT["page_threads"])
 
+from footprint_site.health import Health  # noqa: E402
 from runs.intake import frames  # noqa: E402
 from runs.intake.socket import IngestSocket  # noqa: E402
 from runs.live.socket import LiveSocket  # noqa: E402
@@ -44,6 +45,6 @@ farewells: dict[str, str] = {
 }
 
 application = OpenSockets(
-    ProtocolTypeRouter({"http": pages, "websocket": URLRouter(sockets)}),
+    ProtocolTypeRouter({"http": Health(pages), "websocket": URLRouter(sockets)}),
     farewells=farewells,
 )

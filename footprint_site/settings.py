@@ -9,6 +9,8 @@ FOOTPRINT_HTTPS    1 when browsers reach the site by https: secure cookies, HSTS
 FOOTPRINT_PROXY    1 when a proxy of yours sets X-Forwarded-For and X-Forwarded-Proto
 FOOTPRINT_DEBUG    1 for development
 FOOTPRINT_LOG      level of the log (default: INFO)
+FOOTPRINT_LOG_FORMAT     plain, or json: one JSON object a line (default: plain)
+FOOTPRINT_METRICS_TOKEN  what Prometheus shows at /metrics (default: none, and /metrics is for this machine alone)
 
 Limits of the doors: FOOTPRINT_FRAME_BYTES and the others under FOOTPRINT below.
 """
@@ -30,6 +32,7 @@ SECRET_KEY = os.environ.get("SECRET_KEY") or env.kept_secret(DATA_DIR / "secret-
 ALLOWED_HOSTS = env.words("FOOTPRINT_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 HTTPS = env.switch("FOOTPRINT_HTTPS")
 BEHIND_PROXY = env.switch("FOOTPRINT_PROXY")
+METRICS_TOKEN = os.environ.get("FOOTPRINT_METRICS_TOKEN", "")
 
 # -- The doors' limits (docs/wire.md). Sizes in bytes, times in the unit of their name. --
 
@@ -41,6 +44,9 @@ FOOTPRINT = {
         "FOOTPRINT_BARE_BYTES", 64 * 1024 * 1024
     ),  # brought without numbers, not yet stored
     "hello_seconds": env.number("FOOTPRINT_HELLO_SECONDS", 5),
+    "ready_seconds": env.number(
+        "FOOTPRINT_READY_SECONDS", 15
+    ),  # how long the writer may take before the server counts as stuck
     "page_threads": env.number(
         "FOOTPRINT_PAGE_THREADS", 8
     ),  # pages worked on at once, each with a connection
@@ -191,8 +197,16 @@ LANGUAGE_CODE = "en"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"()": "footprint_site.log.WithoutContent"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "formatters": {
+        "plain": {"()": "footprint_site.log.WithoutContent"},
+        "json": {"()": "footprint_site.log.JsonLines"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": env.one_of("FOOTPRINT_LOG_FORMAT", ("plain", "json")),
+        }
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},

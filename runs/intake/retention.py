@@ -18,6 +18,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 from django.db import transaction
 
+from runs import measures
 from runs.announce import Changed, ring_from_sync
 from runs.intake.writer import now_ms
 from runs.store.retention import Due, Step, projects_due, retain_some
@@ -67,6 +68,7 @@ class Retention:
                 take = partial(retain_some, due, step.after, now_ms())
                 step = await asyncio.wrap_future(self._call(take))
                 tally.add(step)
+                measures.retained_runs.inc(len(step.deleted.runs) if step.deleted else 0)
                 if (changed := _changed(due, step)) is not None:
                     self._ring(changed)
                 await asyncio.sleep(max(LEAST_PAUSE_S, PAUSE_SHARE * (time.monotonic() - began)))

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 
-from runs import announce
+from runs import announce, measures
 from runs.announce import Changed
 from runs.intake.retention import Retention
 from runs.intake.settle import settle_notes
@@ -51,8 +51,11 @@ class Service:
     async def _sweep(self) -> None:
         while True:
             try:
-                for changed in await asyncio.wrap_future(self.writer.call(sweep_once)):
+                swept = await asyncio.wrap_future(self.writer.call(sweep_once))
+                for changed in swept:
                     self._ring(changed)
+                measures.sweeps.inc()
+                measures.silenced.inc(sum(len(changed.runs) for changed in swept))
             except Exception:
                 log.warning("Looking for silent runs failed; trying again", exc_info=True)
             await asyncio.sleep(SWEEP_EVERY_S)

@@ -51,6 +51,7 @@ TABLE: dict[str, Row] = {
     "log-in/": Row((200,) * 5),
     "log-out/": Row((405,) * 5),
     "favicon.ico": Row((302,) * 5),
+    "metrics": Row((HIDDEN,) * 5),  # by a token or from this machine: tests/site/test_metrics.py
     "": Row((LOG_IN, 302, 302, 302, 302)),
     "patterns/": Row((LOG_IN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)),  # superusers only, which none of these is
     "theme/": Row((405,) * 5, (302,) * 5),
