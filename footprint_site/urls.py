@@ -27,5 +27,6 @@ urlpatterns = [
     path("p/<str:key>/rosters/", include("runs.pages.rosters")),
     # What admins look after.
     path("p/<str:key>/connect/", include("runs.pages.connect")),
+    path("p/<str:key>/ingest/", include("runs.pages.ingest")),
     path("p/<str:key>/", include("runs.pages.settings")),
 ]

@@ -153,6 +153,7 @@ class Stream(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["project", "name"], name="one_stream_a_project_and_name")
         ]
+        indexes = [models.Index(fields=["project", "-id"], name="stream_newest")]
 
     def __str__(self) -> str:
         return self.name

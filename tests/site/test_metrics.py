@@ -153,6 +153,13 @@ def test_the_labels_are_closed_whatever_is_counted():
                 assert {word for name, word in sample.labels.items() if name != "le"} <= allowed
 
 
+def test_every_measure_is_told_where_it_is_looked_for():
+    told = (ROOT / "docs" / "operations.md").read_text()
+    names = {family.name for family in text_string_to_metric_families(measures.exposed().decode())}
+    for name in sorted(name for name in names if name.startswith("footprint_")):
+        assert f"`{name}" in told
+
+
 def test_several_processes_tell_the_sum(tmp_path):
     """Each counts in files of the shared folder; one that has ended is forgotten, what it counted is not."""
     count = (
