@@ -198,8 +198,10 @@ def _pass_over(project: Project, gone: list[Run]) -> None:
         return pk
 
     for some in chunks(before):
-        for run in Run.objects.filter(project=project, previous__in=some):
-            Run.objects.filter(pk=run.pk).update(previous=earlier(run.previous))
+        pointing = Run.objects.filter(project=project, previous__in=some).values_list("pk", "previous")
+        for pk, previous in pointing:
+            if pk not in before:  # what goes itself needs nobody before it
+                Run.objects.filter(pk=pk).update(previous=earlier(previous))
     for memory in StreamMemory.objects.filter(project=project, stream__in={run.stream_id for run in gone}):
         last = {agent: earlier(pk) for agent, pk in json.loads(memory.last_runs).items()}
         memory.last_runs = json.dumps({agent: pk for agent, pk in last.items() if pk is not None})

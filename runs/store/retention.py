@@ -16,8 +16,8 @@ from runs.rules.vocabulary import Ending
 from runs.store.chains import Chain, chains_of
 from runs.store.leaving import Deleted, clear_some, leave
 
-RUNS_A_STEP = 25
-ROWS_A_STEP = 1_000
+RUNS_A_STEP = 50
+ROWS_A_STEP = 2_000
 WAITS = (Ending.RUNNING.value, Ending.ASKED.value)
 
 

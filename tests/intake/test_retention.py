@@ -7,6 +7,7 @@ from io import StringIO
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
+from django.db import transaction
 
 from runs.intake import retention, service
 from runs.models import (
@@ -26,7 +27,7 @@ from runs.models import (
 from runs.rules.retention import DAY_MS
 from runs.sender import Run as Agent
 from runs.store import retention as steps
-from runs.store.retention import projects_due, retain_some
+from runs.store.retention import Due, Step, projects_due, retain_some
 from tests import recordings
 from tests.record.story import whole_record
 from tests.record.test_deletion import RECORDINGS, told
@@ -77,6 +78,11 @@ def names() -> list[str]:
     """Runs on record, oldest first."""
     listed = Run.objects.filter(epoch__lt=LEAVING).order_by("first_position")
     return list(listed.values_list("name", flat=True))
+
+
+def taken(due: Due, after: int) -> Step:
+    with transaction.atomic():
+        return retain_some(due, after, 0)
 
 
 def runs_and_answers(project: Project) -> list[object]:
@@ -157,11 +163,11 @@ def test_a_rebuild_between_two_bites_brings_no_half_run_back(monkeypatch: pytest
     sent(project, RECORDINGS)
     monkeypatch.setattr(steps, "ROWS_A_STEP", 7)
     [due] = projects_due(0)
-    step = retain_some(due, 0, 0)
+    step = taken(due, 0)
     assert step.deleted is not None
     assert not set(step.deleted.runs) & set(Run.objects.filter(epoch=1).values_list("slug", flat=True))
     for _ in range(3):
-        assert retain_some(due, step.after, 0).cleared == 7
+        assert taken(due, step.after).cleared == 7
 
     monkeypatch.setattr("runs.record.rebuild.A_STEP", 50)
     kept = runs_and_answers(project)
@@ -223,7 +229,7 @@ def test_what_a_stopped_server_left_is_cleared_by_the_next(monkeypatch: pytest.M
     project = make_project(keep_runs=1)
     sent(project, ["sequential_tools.jsonl", "followup_conversation.jsonl"])
     [due] = projects_due(0)
-    assert retain_some(due, 0, 0).deleted is not None
+    assert taken(due, 0).deleted is not None
     Project.objects.update(keep_runs=None)
     monkeypatch.setattr(retention, "LOOK_EVERY_S", 0.02)
 
