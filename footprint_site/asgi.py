@@ -22,6 +22,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "footprint_site.settings")
 django = get_asgi_application()  # sets Django up: the rooms' modules are imported below this line
 pages = PageThreads(django, settings.FOOTPRINT["page_threads"])
 
+from footprint_site.health import Health  # noqa: E402
 from runs.intake import frames  # noqa: E402
 from runs.intake.socket import IngestSocket  # noqa: E402
 from runs.live.socket import LiveSocket  # noqa: E402
@@ -47,7 +48,7 @@ farewells: dict[str, str] = {
 
 application = OpenSockets(
     BehindProxy(
-        ProtocolTypeRouter({"http": pages, "websocket": KnownHosts(URLRouter(sockets))}),
+        ProtocolTypeRouter({"http": Health(pages), "websocket": KnownHosts(URLRouter(sockets))}),
         trusted=settings.BEHIND_PROXY,
     ),
     farewells=farewells,

@@ -23,6 +23,14 @@ def switch(name: str) -> bool:
     raise ImproperlyConfigured(f"{name} is a switch: expected 1 or 0.")
 
 
+def one_of(name: str, allowed: tuple[str, ...]) -> str:
+    """One of a few words; absent or empty is the first."""
+    value = os.environ.get(name, "").strip().lower() or allowed[0]
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name}: expected one of {', '.join(allowed)}.")
+    return value
+
+
 def number(name: str, default: int) -> int:
     """A positive whole number."""
     value = os.environ.get(name, "").strip()

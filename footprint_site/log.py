@@ -1,12 +1,22 @@
 """The log tells what happened and where, never what was said.
 
 An exception's message may carry content: a database error quotes the row it refused, a decoder the text it could
-not read. So a traceback is printed with its places and the exceptions' types, without their messages.
+not read. So a traceback is printed with its places and the exceptions' types, without their messages. What a record
+brings in `extra` is printed as JSON only where it is a number: an id or a count.
 """
+
+from __future__ import annotations
 
 import logging
 import traceback
+from datetime import UTC, datetime
 from types import TracebackType
+from typing import Any, Final
+
+from pythonjsonlogger.json import JsonFormatter
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+OURS: Final = ("time", "level", "logger", "message", "process", "exception")
 
 
 class WithoutContent(logging.Formatter):
@@ -15,10 +25,7 @@ class WithoutContent(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
 
-    def formatException(  # noqa: N802 - the name is logging's
-        self,
-        ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],
-    ) -> str:
+    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the name is logging's
         lines: list[str] = []
         error = ei[1]
         seen: set[int] = set()
@@ -30,3 +37,24 @@ class WithoutContent(logging.Formatter):
                 lines.append(f"  {frame.filename}:{frame.lineno} in {frame.name}")
             error = error.__cause__ or error.__context__
         return "\n".join(lines)
+
+
+class JsonLines(JsonFormatter, WithoutContent):  # type: ignore[misc]  # its exceptions may be lists, and are
+    """One JSON object a line: time (UTC), level, logger, message, process, exception, and the numbers of `extra`."""
+
+    def __init__(self) -> None:
+        JsonFormatter.__init__(
+            self,
+            ["time", "levelname", "name", "message", "process"],
+            rename_fields={"levelname": "level", "name": "logger", "exc_info": "exception"},
+            exc_info_as_array=True,  # of the places above
+        )
+
+    def format(self, record: logging.LogRecord) -> str:
+        record.time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        return super().format(record)
+
+    def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: value for name, value in log_data.items() if name in OURS or isinstance(value, int | float)
+        }

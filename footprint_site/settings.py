@@ -11,6 +11,8 @@ FOOTPRINT_HSTS_PRELOAD     1: the domain may go on the browsers' preload list
 FOOTPRINT_PROXY    1 when a proxy of yours sets X-Forwarded-For and X-Forwarded-Proto
 FOOTPRINT_DEBUG    1 for development
 FOOTPRINT_LOG      level of the log (default: INFO)
+FOOTPRINT_LOG_FORMAT     plain, or json: one JSON object a line (default: plain)
+FOOTPRINT_METRICS_TOKEN  what Prometheus shows at /metrics (default: none, and /metrics is for this machine alone)
 
 Limits: FOOTPRINT_FRAME_BYTES and the others of docs/limits.md, under FOOTPRINT and with the log-in below.
 """
@@ -33,6 +35,7 @@ SECRET_KEY = os.environ.get("SECRET_KEY") or env.kept_secret(DATA_DIR / "secret-
 ALLOWED_HOSTS = env.words("FOOTPRINT_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 HTTPS = env.switch("FOOTPRINT_HTTPS")
 BEHIND_PROXY = env.switch("FOOTPRINT_PROXY")
+METRICS_TOKEN = os.environ.get("FOOTPRINT_METRICS_TOKEN", "")
 
 # -- The doors' limits (docs/wire.md). Sizes in bytes, times in the unit of their name. --
 
@@ -51,6 +54,9 @@ FOOTPRINT = {
     # Connections that have not said who they are: of one address, and in all.
     "waiting_per_address": env.number("FOOTPRINT_WAITING_PER_ADDRESS", 1000),
     "waiting": env.number("FOOTPRINT_WAITING", 2000),
+    "ready_seconds": env.number(
+        "FOOTPRINT_READY_SECONDS", 15
+    ),  # how long the writer may take before the server counts as stuck
     "page_threads": env.number(
         "FOOTPRINT_PAGE_THREADS", 8
     ),  # pages worked on at once, each with a connection
@@ -231,8 +237,16 @@ LANGUAGE_CODE = "en"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"()": "footprint_site.log.WithoutContent"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "formatters": {
+        "plain": {"()": "footprint_site.log.WithoutContent"},
+        "json": {"()": "footprint_site.log.JsonLines"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": env.one_of("FOOTPRINT_LOG_FORMAT", ("plain", "json")),
+        }
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},

@@ -6,12 +6,15 @@ from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from footprint_site.metrics import metrics
+
 urlpatterns = [
     path("log-in/", auth.LoginView.as_view(template_name="log_in.html"), name="log-in"),
     path("log-out/", auth.LogoutView.as_view(), name="log-out"),
     # For pages that name no icon of their own, as Django's admin: browsers ask for it by themselves.
     path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
     path("admin/", admin.site.urls),
+    path("metrics", metrics, name="metrics"),  # /health/ is answered before Django (health.py)
     path("", include("runs.pages.home")),
     path("", include("runs.pages.patterns")),
     # Inside a project: what everybody reads.
@@ -24,5 +27,6 @@ urlpatterns = [
     path("p/<str:key>/rosters/", include("runs.pages.rosters")),
     # What admins look after.
     path("p/<str:key>/connect/", include("runs.pages.connect")),
+    path("p/<str:key>/ingest/", include("runs.pages.ingest")),
     path("p/<str:key>/", include("runs.pages.settings")),
 ]

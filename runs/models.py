@@ -23,6 +23,7 @@ from django.db import models
 from runs.rules.vocabulary import Ending
 
 ID_BITS = 40
+LEAVING = 1 << 30  # no project is rebuilt that often
 
 
 def new_key() -> str:
@@ -56,6 +57,9 @@ class Project(models.Model):
         validators=[MinValueValidator(1)],
         help_text="Most events kept of one day (UTC). Empty: as many as come.",
     )
+    # Retention (runs/rules/retention.py); null keeps everything.
+    keep_days = models.PositiveIntegerField(null=True, blank=True)
+    keep_runs = models.PositiveIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     # Counters drawn under the lock.
     position = models.BigIntegerField(default=0, editable=False)
@@ -185,6 +189,7 @@ class Stream(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["project", "name"], name="one_stream_a_project_and_name")
         ]
+        indexes = [models.Index(fields=["project", "-id"], name="stream_newest")]
 
     def __str__(self) -> str:
         return self.name
@@ -227,7 +232,9 @@ class Note(models.Model):
     project = models.ForeignKey(
         Project, models.CASCADE, db_index=False, db_constraint=False, related_name="+"
     )
-    stream = models.ForeignKey(Stream, models.CASCADE, null=True, db_constraint=False, related_name="+")
+    stream = models.ForeignKey(
+        Stream, models.CASCADE, null=True, db_index=False, db_constraint=False, related_name="+"
+    )
     kind = models.CharField(max_length=16)
     first = models.BigIntegerField(default=0)
     last = models.BigIntegerField(default=0)
@@ -236,6 +243,15 @@ class Note(models.Model):
     reason = models.CharField(max_length=300, blank=True)
     limit_s = models.BigIntegerField(default=0)
     received_ms = models.BigIntegerField()
+
+    class Meta:
+        indexes = [
+            # Ingest health: newest first, of the project or a stream, of every code or one
+            models.Index(fields=["project", "kind", "-id"], name="note_kind"),
+            models.Index(fields=["project", "kind", "code", "-id"], name="note_code"),
+            models.Index(fields=["stream", "kind", "-id"], name="note_of_stream"),
+            models.Index(fields=["stream", "run"], name="note_of_run"),
+        ]
 
 
 class Text(models.Model):
@@ -269,7 +285,10 @@ class Tombstone(models.Model):
 
 
 class RecordRow(models.Model):
-    """Base of every row the fold makes. `project` and `epoch` say whose, and which making of it."""
+    """Base of every row the fold makes. `project` and `epoch` say whose, and which making of it.
+
+    A deleted run and its answers wait in the epoch `LEAVING + epoch` until all that hangs on them is cleared.
+    """
 
     id = models.BigAutoField(primary_key=True)  # project.id << 40 | row number
     project = models.ForeignKey(
@@ -361,6 +380,9 @@ class Run(RecordRow):
             models.Index(fields=["project", "epoch", "ending", "-first_position"], name="run_ending"),
             models.Index(fields=["project", "epoch", "session_slug", "-first_position"], name="run_session"),
             models.Index(fields=["project", "epoch", "opened_ms"], name="run_opened"),
+            # a deletion's: who points at what goes
+            models.Index(fields=["previous"], name="run_after", condition=models.Q(previous__isnull=False)),
+            models.Index(fields=["retry_of"], name="run_retry", condition=models.Q(retry_of__isnull=False)),
         ]
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from django.db import connection
@@ -195,8 +196,10 @@ def test_no_exception_on_the_way_holds_a_canary() -> None:
         assert found_in(text) == []
 
 
-def test_a_real_server_says_and_stores_nothing_of_them(tmp_path: Path) -> None:
-    with server_process(data=tmp_path, environment={"FOOTPRINT_LOG": "DEBUG"}) as server:
+@pytest.mark.parametrize("looks", ["plain", "json"])
+def test_a_real_server_says_and_stores_nothing_of_them(tmp_path: Path, looks: str) -> None:
+    environment = {"FOOTPRINT_LOG": "DEBUG", "FOOTPRINT_LOG_FORMAT": looks}
+    with server_process(data=tmp_path, environment=environment) as server:
         url = server.websocket_url + "/ws/ingest/"
         token = make_token_on(server)
         lines = lines_of(recordings.names()[0])
@@ -206,6 +209,8 @@ def test_a_real_server_says_and_stores_nothing_of_them(tmp_path: Path) -> None:
             frames: list[str] = []
             while not frames or json.loads(frames[-1]).get("through", 0) < len(lines):
                 frames.append(str(client.recv(timeout=20)))
+        with urlopen(server.url + "/metrics") as answer:
+            frames.append(answer.read().decode())
         files = [path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file()]
         assert any("-wal" in path.name for path in tmp_path.iterdir())
         for text in (*frames, *files):

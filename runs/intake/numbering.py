@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from runs.measures import DELETED, UNKNOWN, Counts
 from runs.record.entries import Entry, EventEntry
 from runs.rules.kept import Dropped, Kept, Refused, encode_body
 from runs.store import incoming
@@ -52,6 +53,7 @@ class Settled:
     through: int
     refused: list[tuple[int, str, str]] = field(default_factory=list)
     end: str = ""  # revoked, taken-over, gone, trouble: why the connection must close
+    counts: Counts = field(default_factory=Counts)
 
 
 @dataclass(slots=True)
@@ -95,7 +97,7 @@ class Work:
 
 def settle_batch(work: Work, stream: LockedStream, batch: Batch) -> Settled:
     """Settle what one connection brought: `work` gathers the entries, `stream` its numbers and counters."""
-    told = Settled(stream.acked)
+    told = Settled(stream.acked, counts=Counts(len(batch.items), batch.received_ms))
     stream.last_ms = max(stream.last_ms, batch.received_ms)
     for item in batch.items:
         if isinstance(item, Missing):
@@ -104,6 +106,7 @@ def settle_batch(work: Work, stream: LockedStream, batch: Batch) -> Settled:
         if item.seq <= stream.acked:
             if not _fills_hole(stream, item.seq):
                 stream.repeated += 1
+                told.counts.repeated += 1
                 continue
         elif item.seq > stream.acked + 1:
             _hole(work, stream, "gap", stream.acked + 1, item.seq - 1, batch.received_ms)
@@ -119,10 +122,12 @@ def _settle_item(work: Work, stream: LockedStream, item: Item, received_ms: int,
         stream.dropped += 1
         project.dropped += read.known
         project.unknown += not read.known
+        told.counts.dropped.append(read.domain or UNKNOWN)
     elif isinstance(read, Refused):
         stream.refused += 1
         project.refused += 1
         told.refused.append((item.seq, read.code, read.reason))
+        told.counts.refused.append(read.code)
         work.note(
             stream.id,
             "refused",
@@ -135,8 +140,10 @@ def _settle_item(work: Work, stream: LockedStream, item: Item, received_ms: int,
         )
     elif read.meta.run_id in stream.tombstones:
         stream.dropped += 1  # deleted: later events of the run are dropped
+        told.counts.dropped.append(DELETED)
     else:
         stream.kept += 1
+        told.counts.kept.append(read.type)
         position = project.next_position()
         run = (read.meta.run_id or "")[:256]
         body = encode_body(read).decode()

@@ -1,4 +1,4 @@
-"""The process's one writer and its sweeper.
+"""The process's one writer, its sweeper and its retention.
 
 `footprint_site` starts them with the server; a socket starts what it finds missing.
 """
@@ -9,8 +9,9 @@ import asyncio
 import contextlib
 import logging
 
-from runs import announce
+from runs import announce, measures
 from runs.announce import Changed
+from runs.intake.retention import Retention
 from runs.intake.settle import settle_notes
 from runs.intake.writer import Writer, now_ms
 from runs.record.sweep import silent_runs
@@ -30,10 +31,12 @@ class Service:
         self.writer.start()
         self._rings: set[asyncio.Task[None]] = set()
         self._sweeper = self.loop.create_task(self._sweep())
+        self._retention = self.loop.create_task(Retention(self.writer.call, self._ring).keep_on())
 
     def stop(self, timeout: float = 10.0) -> None:
         with contextlib.suppress(RuntimeError):  # its loop may have ended
             self.loop.call_soon_threadsafe(self._sweeper.cancel)
+            self.loop.call_soon_threadsafe(self._retention.cancel)
         self.writer.stop(timeout)
 
     def _changed(self, changed: Changed) -> None:
@@ -48,8 +51,11 @@ class Service:
     async def _sweep(self) -> None:
         while True:
             try:
-                for changed in await asyncio.wrap_future(self.writer.call(sweep_once)):
+                swept = await asyncio.wrap_future(self.writer.call(sweep_once))
+                for changed in swept:
                     self._ring(changed)
+                measures.sweeps.inc()
+                measures.silenced.inc(sum(len(changed.runs) for changed in swept))
             except Exception:
                 log.warning("Looking for silent runs failed; trying again", exc_info=True)
             await asyncio.sleep(SWEEP_EVERY_S)

@@ -19,6 +19,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 
+from runs import measures
 from runs.intake import frames, service
 from runs.intake.doors import TooMany, WrongToken, doors
 from runs.intake.frames import BareEvents, Bye, Events, Hello, Lost, Problem
@@ -59,7 +60,8 @@ class IngestSocket:
     @classmethod
     def as_asgi(cls) -> Callable[[Message, Any, Any], Awaitable[None]]:
         async def application(scope: Message, receive: Any, send: Any) -> None:
-            await cls(scope, receive, send).serve()
+            with measures.connections.track_inprogress():
+                await cls(scope, receive, send).serve()
 
         return application
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
+from runs import measures
 from runs.announce import Changed
 from runs.intake.numbering import Batch, Item, Settled
 from runs.intake.settle import settle_project
@@ -85,6 +86,10 @@ class Writer:
         self._thread.join(timeout)
         self._stopping.set()
         self._thread.join(1.0)
+
+    @property
+    def lives(self) -> bool:
+        return self._thread.is_alive()
 
     def submit(self, batch: Batch, done: Done) -> None:
         """Settle the batch; `done` is called on the writer's thread after the commit."""
@@ -168,6 +173,7 @@ class Writer:
             self._settle_or_halve(projects)
 
     def _settle_or_halve(self, projects: list[list[_Brought]]) -> None:
+        began = time.perf_counter()
         try:
             results = self._patiently(lambda: [_settle_one(brought) for brought in projects])
         except _GivenUp:
@@ -178,11 +184,15 @@ class Writer:
                 for one in brought:
                     self._settle_pieces(one)
             return
+        self._measure(began, [told for settled, _ in results for told in settled])
         for brought, (settled, changed) in zip(projects, results, strict=True):
             for one, told in zip(brought, settled, strict=True):
                 one.tell(told)
             if changed is not None:
                 self._on_changed(changed)
+
+    def _measure(self, began: float, settled: list[Settled]) -> None:
+        measures.committed(time.perf_counter() - began, [told.counts for told in settled], self._jobs.qsize())
 
     def _settle_pieces(self, brought: _Brought) -> None:
         """Settle one batch in halves, so that only what cannot be stored is refused."""
@@ -195,6 +205,7 @@ class Writer:
         if told.end or _connection_of(batch) in self._broken:
             told.end = told.end or "trouble"
             return
+        began = time.perf_counter()
         try:
             settled, changed = self._patiently(lambda: settle_project(batch.project_id, [batch]))
         except _GivenUp:
@@ -218,6 +229,7 @@ class Writer:
             read = Refused("unstorable", "event: the database could not store it", _run_of(item))
             self._halve(replace(batch, items=[Item(item.seq, read)]), told)
             return
+        self._measure(began, settled)
         [piece] = settled
         told.through = max(told.through, piece.through)
         told.refused += piece.refused

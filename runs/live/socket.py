@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from runs import measures
 from runs.live.feeds import Feed, Feeds, Frame
 from runs.live.gate import Gate
 from runs.live.sources import AnswerSource, RunSource, RunsSource, Source, Version
@@ -69,7 +70,8 @@ class LiveSocket:
     @classmethod
     def as_asgi(cls) -> Callable[[Message, Any, Any], Awaitable[None]]:
         async def application(scope: Message, receive: Any, send: Any) -> None:
-            await cls(scope, receive, send).serve()
+            with measures.watchers.track_inprogress():
+                await cls(scope, receive, send).serve()
 
         return application
 

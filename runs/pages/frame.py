@@ -19,6 +19,7 @@ _NAV = (
     ("tools", "Tools", Audience.OPERATOR),
     ("rosters", "Rosters", Audience.OPERATOR),
     ("connect", "Connect", Audience.ADMIN),
+    ("ingest", "Ingest", Audience.ADMIN),
 )
 
 
@@ -46,7 +47,7 @@ class Frame:
 
 
 def frame_for(visit: Visit, here: str) -> Frame:
-    """`here` is the navigation's item this page belongs to: runs, tools, rosters or connect."""
+    """`here` is the navigation's item this page belongs to: runs, tools, rosters, connect or ingest."""
     places = people.places_of(visit.user.pk, visit.user.is_superuser)
     return Frame(
         project=visit.project.name,

@@ -1,11 +1,12 @@
 """What an admin sets of a project, and the doors that cannot be opened again: forgetting and deleting.
 
-Each of those asks for the project's name, typed.
+Each of those asks for the project's name, typed; so does a retention that would delete runs at once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass
 from zoneinfo import available_timezones
 
 from django.contrib import messages
@@ -18,12 +19,22 @@ from runs.announce import Changed, ring_from_sync
 from runs.pages.access import Audience, Visit, project_page
 from runs.pages.addresses import run_href
 from runs.pages.frame import show
+from runs.rules import retention
 from runs.rules.display_name import ecma_trim
+from runs.rules.retention import Limits
 from runs.store import forget
-from runs.store.project_settings import ProjectSettings, read_settings, save_settings
+from runs.store.project_settings import ProjectSettings, problems_of, read_settings, save_settings
 from runs.store.reads_connect import is_run
+from runs.store.retention import going_now
 
 NOT_THE_NAME = "That is not the project’s name, so nothing was done."
+NUMBERS = {  # fields of whole numbers, and the sentence for what is none
+    "silent_after_s": "The silent limit must be a whole number of seconds.",
+    "events_per_day": "The most events a day must be a whole number, or empty.",
+    "keep_days": "The number of days must be a whole number, or empty to keep everything.",
+    "keep_runs": "The number of runs must be a whole number, or empty to keep everything.",
+}
+MOST_COUNTED = 10_001
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,9 @@ class SettingsPage:
     settings: ProjectSettings
     name: str  # as it is now: what is typed to confirm
     problems: dict[str, str]
+    numbers: dict[str, str]  # as typed
+    retention: str  # what happens under the limits that are saved
+    warning: str  # what saving would delete at once: it waits for the name
     zones: tuple[str, ...]
     back_href: str
     forget_href: str
@@ -49,11 +63,17 @@ class DeleteRunPage:
 def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     now = read_settings(visit.project.id)
     if request.method != "POST":
-        return _show(request, visit, now, {})
+        return _show(request, visit, now, now)
     typed, problems = _typed(request, now)
-    problems = problems or save_settings(visit.project.id, typed)
+    problems |= problems_of(typed) if not problems else {}
     if problems:
-        return _show(request, visit, typed, problems, status=422)
+        return _show(request, visit, now, typed, problems=problems)
+    if typed.limits.tighten(now.limits) and not _confirmed(request, visit):
+        project, now_ms = visit.project, time.time_ns() // 1_000_000
+        going = going_now(project.id, project.epoch, typed.limits, now_ms, MOST_COUNTED)
+        if going:
+            return _show(request, visit, now, typed, warning=retention.warning(going, MOST_COUNTED))
+    save_settings(visit.project.id, typed)
     _ring(visit)
     messages.success(request, "Saved.")
     return redirect("project-settings", key=visit.project.key)
@@ -121,49 +141,67 @@ def delete_run(request: HttpRequest, visit: Visit, slug: str) -> HttpResponse:
 
 
 def _typed(request: HttpRequest, now: ProjectSettings) -> tuple[ProjectSettings, dict[str, str]]:
+    """What was typed; a field that is no number keeps what it was, and has a problem."""
     post = request.POST
-    seconds = ecma_trim(post.get("silent_after_s", ""))
-    a_day = ecma_trim(post.get("events_per_day", ""))
+    numbers: dict[str, int | None] = {
+        "silent_after_s": now.silent_after_s,
+        "events_per_day": now.events_per_day,
+        "keep_days": now.limits.days,
+        "keep_runs": now.limits.runs,
+    }
+    problems = {}
+    for field, problem in NUMBERS.items():
+        text = ecma_trim(post.get(field, ""))
+        if text.isascii() and text.isdigit() and len(text) < 16:
+            numbers[field] = int(text)
+        elif not text and field != "silent_after_s":
+            numbers[field] = None
+        else:
+            problems[field] = problem
     typed = ProjectSettings(
         name=post.get("name", ""),
         keep_text="keep_text" in post,
-        silent_after_s=now.silent_after_s,
+        silent_after_s=numbers["silent_after_s"] or 0,
         time_zone=post.get("time_zone", ""),
         allowed_origins=post.get("allowed_origins", "").replace("\r\n", "\n"),
-        events_per_day=now.events_per_day,
+        limits=Limits(numbers["keep_days"], numbers["keep_runs"]),
+        events_per_day=numbers["events_per_day"],
         events_today=now.events_today,
     )
-    problems = {}
-    if _is_whole(seconds):
-        typed = replace(typed, silent_after_s=int(seconds))
-    else:
-        problems["silent_after_s"] = "The silent limit must be a whole number of seconds."
-    if not a_day:
-        typed = replace(typed, events_per_day=None)
-    elif _is_whole(a_day):
-        typed = replace(typed, events_per_day=int(a_day))
-    else:
-        problems["events_per_day"] = "The most events a day must be a whole number, or empty."
     return typed, problems
 
 
-def _is_whole(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 16
-
-
 def _show(
-    request: HttpRequest, visit: Visit, shown: ProjectSettings, problems: dict[str, str], status: int = 200
+    request: HttpRequest,
+    visit: Visit,
+    now: ProjectSettings,
+    shown: ProjectSettings,
+    *,
+    problems: dict[str, str] | None = None,
+    warning: str = "",
 ) -> HttpResponse:
     key = visit.project.key
+    saved = {
+        "silent_after_s": shown.silent_after_s,
+        "events_per_day": shown.events_per_day,
+        "keep_days": shown.limits.days,
+        "keep_runs": shown.limits.runs,
+    }
     page = SettingsPage(
         settings=shown,
         name=visit.project.name,
-        problems=problems,
+        problems=problems or {},
+        numbers={
+            name: request.POST.get(name, "" if value is None else str(value)) for name, value in saved.items()
+        },
+        retention=retention.sentence(now.limits),
+        warning=warning,
         zones=tuple(sorted(available_timezones())),
         back_href=reverse("connect", args=[key]),
         forget_href=reverse("forget-texts", args=[key]),
         delete_href=reverse("delete-project", args=[key]),
     )
+    status = 422 if page.problems or warning else 200
     return show(request, visit, "settings/settings.html", page, here="connect", status=status)
 
 

@@ -47,9 +47,10 @@ class Kept(Struct):
 
 
 class Dropped(Struct, frozen=True):
-    """The list does not name this type. `known` tells the framework's own from types nobody knows."""
+    """The list does not name this type. `known`: it is one of the framework's own, of this domain; else nobody's."""
 
     known: bool
+    domain: str = ""
 
 
 class Refused(Struct, frozen=True):

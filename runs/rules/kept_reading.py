@@ -23,6 +23,7 @@ _NULLISH: Final = (b"", b"null")
 # Beside a field's name in the list of what was oversized: not a name in it was too long, it had too many.
 _TOO_MANY: Final = "[]"
 _NOT_JSON: Final = Refused("not-json", "event: expected one JSON object, got text that is not JSON")
+_UNKNOWN: Final = Dropped(False)
 _TOO_DEEP: Final = Refused("too-deep", f"event: expected at most {MAX_DEPTH} levels, got more")
 
 
@@ -54,7 +55,7 @@ class Reader:
     ) -> None:
         self._events = events
         self._texts = texts
-        self._dropped_domains = dropped_domains
+        self._dropped = {domain: Dropped(True, domain) for domain in dropped_domains}
         self._decoders = {name: msgspec.json.Decoder(struct).decode for name, struct in events.items()}
         self._strict = StrictReader(events, texts, full_type)
         # In the order the fields stand: the roster reads `has_factory`, which is listed before it.
@@ -100,8 +101,9 @@ class Reader:
         # `agentfootprint.footprint.x` and a bare `stream.tool_end` are nobody's types.
         ours = name.startswith("footprint.")
         if decode is None or ours == (len(name) != len(envelope.type)):
-            known = len(name) != len(envelope.type) and name.partition(".")[0] in self._dropped_domains
-            return Dropped(known)
+            if len(name) == len(envelope.type):
+                return _UNKNOWN
+            return self._dropped.get(name.partition(".")[0], _UNKNOWN)
         try:
             meta = EventMeta() if bytes(envelope.meta) in _NULLISH else _decode_meta(envelope.meta)
         except msgspec.ValidationError as problem:

@@ -13,6 +13,7 @@ from runs.models import Project
 from runs.rules.display_name import ecma_trim
 from runs.rules.origin import origins_problem, read_origins
 from runs.rules.plain_line import plain_line_problem
+from runs.rules.retention import MOST_DAYS, MOST_RUNS, NO_LIMITS, Limits, problem_of
 from runs.rules.today import Today
 
 MAX_NAME_CHARS = 120
@@ -28,6 +29,7 @@ class ProjectSettings:
     silent_after_s: int
     time_zone: str
     allowed_origins: str  # one a line
+    limits: Limits = NO_LIMITS  # what is kept of its runs
     events_per_day: int | None = None  # None: as many as come
     events_today: int = 0  # kept of this day, counted under a limit only
 
@@ -51,6 +53,7 @@ def read_settings(project_id: int) -> ProjectSettings:
         silent_after_s=project.silent_after_s,
         time_zone=project.time_zone,
         allowed_origins=project.allowed_origins,
+        limits=Limits(project.keep_days, project.keep_runs),
         events_per_day=project.events_per_day,
         events_today=Today(project.events_per_day, project.day, project.day_events).kept(
             time.time_ns() // 1_000_000
@@ -82,6 +85,8 @@ def problems_of(settings: ProjectSettings) -> dict[str, str]:
         "time_zone": None
         if settings.time_zone in available_timezones()
         else "The time zone must be one of the list, such as Europe/Berlin.",
+        "keep_days": problem_of(settings.limits.days, MOST_DAYS, "days"),
+        "keep_runs": problem_of(settings.limits.runs, MOST_RUNS, "runs"),
     }
     return {field: problem for field, problem in problems.items() if problem is not None}
 
@@ -100,6 +105,8 @@ def save_settings(project_id: int, settings: ProjectSettings) -> dict[str, str]:
         time_zone=settings.time_zone,
         events_per_day=settings.events_per_day,
         allowed_origins="\n".join(sorted(read_origins(settings.allowed_origins))),
+        keep_days=settings.limits.days,
+        keep_runs=settings.limits.runs,
         words_version=F("words_version") + 1,
     )
     return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
 from runs import models
 from runs.store.book import ID_BITS
@@ -14,13 +14,17 @@ StoredEvent = tuple[int, int, int, str, str]  # position, stream id, received ms
 
 
 def read_after(project_id: int, position: int, limit: int) -> list[StoredEvent | NoteEntry]:
-    """The next `limit` events and notes after `position`, in the order of their positions."""
+    """The next `limit` events and notes after `position`, in the order of their positions.
+
+    Events of deleted runs are passed over: they are being cleared, and half a run is none.
+    """
+    gone = Exists(models.Tombstone.objects.filter(stream=OuterRef("stream"), run=OuterRef("run")))
     first, end = project_id << ID_BITS | position + 1, (project_id + 1) << ID_BITS
     mask = (1 << ID_BITS) - 1
     events: list[StoredEvent | NoteEntry] = [
         (event_id & mask, stream_id, received_ms, kind, body)
         for event_id, stream_id, received_ms, kind, body in models.KeptEvent.objects.filter(
-            id__gte=first, id__lt=end
+            ~gone, id__gte=first, id__lt=end
         )
         .order_by("id")
         .values_list("id", "stream_id", "received_ms", "type", "body")[:limit]
@@ -47,11 +51,14 @@ def switch_epoch(project_id: int, epoch: int) -> None:
 
 
 def delete_some_rows(project_id: int, current: int, limit: int) -> int:
-    """Delete up to `limit` rows a table that are of another epoch than `current`; how many there were."""
+    """Delete up to `limit` rows a table that are of another epoch than `current`; how many there were.
+
+    Deleted runs that wait to be cleared are left to `leaving.py`.
+    """
     deleted = 0
     for table in reversed(TABLES):
         model = _model_of(table)
-        others = model.objects.filter(project_id=project_id).exclude(epoch=current)
+        others = model.objects.filter(project_id=project_id, epoch__lt=models.LEAVING).exclude(epoch=current)
         ids = list(others.order_by("id").values_list("id", flat=True)[:limit])
         if ids:
             model.objects.filter(id__in=ids)._raw_delete("default")

@@ -18,7 +18,15 @@ LONG = "internal_" + "w" * 240
 PLACES = {
     "rhea": ["runs/", "runs/?failed=1", "run", "answer", "nothing/"],
     "omar": ["runs/?violation=1", "run", "answer", "answer/events/", "tools/", "rosters/"],
-    "ada": ["tools/", f"tools/one/?tool={REFUND}", "connect/", "settings/", "run/delete/"],
+    "ada": [
+        "tools/",
+        f"tools/one/?tool={REFUND}",
+        "connect/",
+        "ingest/",
+        "ingest/notes/",
+        "settings/",
+        "run/delete/",
+    ],
 }
 
 

@@ -49,6 +49,10 @@ def test_settings_are_saved_and_pages_read_again(people, rings):
         ("silent_after_s", "soon", "whole number of seconds"),
         ("silent_after_s", "1", "from 5 to"),
         ("silent_after_s", "9" * 30, "whole number of seconds"),
+        ("keep_days", "0", "The number of days must be from 1 to 36,500"),
+        ("keep_days", "a week", "The number of days must be a whole number, or empty"),
+        ("keep_runs", "-1", "The number of runs must be a whole number, or empty"),
+        ("keep_runs", "1000001", "The number of runs must be from 1 to 1,000,000"),
         ("time_zone", "../etc/passwd", "The time zone must be one of the list"),
         ("allowed_origins", "https://good.example\nnot an origin", "Line 2 of the allowed origins"),
         ("allowed_origins", "https://*.example", "Line 1 of the allowed origins"),
@@ -60,6 +64,29 @@ def test_an_odd_value_is_refused_in_a_sentence(people, rings, field, value, says
     assert says in response.content.decode()
     assert m.Project.objects.get(pk=people.northwind.pk).name == "Northwind"
     assert not rings
+
+
+def test_retention_says_what_will_happen_and_waits_for_the_name_where_runs_would_go(people, sample, rings):
+    """Ada keeps the newest run: the page counts what goes, and nothing is saved before she typed the name."""
+    ada = people.browser("ada")
+    assert "Every run is kept." in ada.get(address(people)).content.decode()
+    tight = GOOD | {"name": "Northwind", "keep_runs": "1", "keep_days": "36500"}
+    for confirm in ({}, {"confirm": "Elsewhere"}):
+        response = ada.post(address(people), tight | confirm)
+        page = response.content.decode()
+        assert response.status_code == 422
+        listed = m.Run.objects.filter(leg_of=None).count()
+        assert f"Saving this deletes {listed - 1} runs within minutes, and that cannot be undone." in page
+        assert "Until now: Every run is kept." in page
+        assert m.Project.objects.get(pk=people.northwind.pk).keep_runs is None
+    page = ada.post(address(people), tight | {"confirm": "Northwind"}, follow=True).content.decode()
+    assert "more than 36,500 days old or once a newer one has begun" in page
+    project = m.Project.objects.get(pk=people.northwind.pk)
+    assert (project.keep_days, project.keep_runs) == (36_500, 1)
+
+    # Keeping more deletes nothing, so it asks for nothing.
+    assert ada.post(address(people), tight | {"keep_runs": "", "keep_days": ""}).status_code == 302
+    assert m.Project.objects.get(pk=people.northwind.pk).keep_runs is None
 
 
 @pytest.mark.parametrize("typed", ["", "northwind", "Elsewhere"])

@@ -206,7 +206,7 @@ def test_nul_and_half_pairs_are_kept_with_a_visible_mark() -> None:
 
 
 def test_types_outside_the_list_are_dropped_and_known_from_unknown() -> None:
-    assert keep(event("stream.token")) == Dropped(known=True)
+    assert keep(event("stream.token")) == Dropped(known=True, domain="stream")
     assert keep(event("weather.changed")) == Dropped(known=False)
     assert keep('{"type": "stream.tool_end"}') == Dropped(known=False)
     assert keep('{"type": "agentfootprint.footprint.tools.declared"}') == Dropped(known=False)
