@@ -71,9 +71,9 @@ class Writer:
         self._on_changed = on_changed
         self._jobs: queue.SimpleQueue[_Brought | _Call | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        # (stream, epoch) of connections that end because a batch could not be settled: what they brought behind it
-        # must not be taken for the far side of a hole.
-        self._broken: set[tuple[int, int]] = set()
+        # Stream -> epoch of the connection that ends because a batch could not be settled: what it brought behind that
+        # batch must not be taken for the far side of a hole. A later connection of the stream has a later epoch.
+        self._broken: dict[int, int] = {}
         # A daemon: a database that never answers must not keep a stopping server alive.
         self._thread = threading.Thread(target=self._run, name="footprint-writer", daemon=True)
 
@@ -142,7 +142,7 @@ class Writer:
             log.exception("What came could not be settled; its connections end")
             for brought in group:
                 if not brought.told:
-                    self._broken.add(_connection_of(brought.batch))
+                    self._break(brought.batch)
                     brought.tell(Settled(0, end="trouble"))
         if follow is not None:
             self._run_call(follow)
@@ -163,7 +163,7 @@ class Writer:
     def _settle(self, group: list[_Brought]) -> None:
         by_project: dict[int, list[_Brought]] = {}
         for brought in group:
-            if _connection_of(brought.batch) in self._broken:
+            if self._is_broken(brought.batch):
                 brought.tell(Settled(0, end="trouble"))
                 continue
             by_project.setdefault(brought.batch.project_id, []).append(brought)
@@ -202,7 +202,7 @@ class Writer:
 
     def _halve(self, batch: Batch, told: Settled) -> None:
         """Add to `told` what became of each piece, in order, up to one after which the connection must end."""
-        if told.end or _connection_of(batch) in self._broken:
+        if told.end or self._is_broken(batch):
             told.end = told.end or "trouble"
             return
         began = time.perf_counter()
@@ -220,7 +220,7 @@ class Writer:
             item = items[0]
             if not isinstance(item, Item) or isinstance(item.read, Refused):
                 log.error("A batch cannot be settled (%s): its connection ends", type(problem).__name__)
-                self._broken.add(_connection_of(batch))
+                self._break(batch)
                 told.end = "trouble"
                 return
             log.warning(
@@ -236,6 +236,12 @@ class Writer:
         told.end = piece.end
         if changed is not None:
             self._on_changed(changed)
+
+    def _break(self, batch: Batch) -> None:
+        self._broken[batch.stream_id] = batch.epoch
+
+    def _is_broken(self, batch: Batch) -> bool:
+        return self._broken.get(batch.stream_id) == batch.epoch
 
     def _patiently(self, function: Callable[[], Any]) -> Any:
         """Run in a transaction; when the database cannot be reached, again until it can."""
@@ -264,10 +270,6 @@ def _settle_one(brought: list[_Brought]) -> tuple[list[Settled], Changed | None]
 
 def _run_of(item: Item) -> str | None:
     return getattr(getattr(item.read, "meta", None), "run_id", None)
-
-
-def _connection_of(batch: Batch) -> tuple[int, int]:
-    return batch.stream_id, batch.epoch
 
 
 def _passes(problem: Exception) -> bool:

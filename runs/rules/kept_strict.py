@@ -22,6 +22,7 @@ from runs.rules.kept_kinds import (
     CLOCK_TO_MS,
     LONGEST_MS,
     MAX_INT,
+    MAX_ITEMS,
     MAX_LABEL_CHARS,
     MAX_STAGE_CHARS,
     MAX_TEXT_BYTES,
@@ -36,6 +37,7 @@ _NAME: Final[Any] = Annotated[str, Meta(max_length=MAX_TOOL_CALL_TEXT // 2)]
 _STAGE: Final[Any] = Annotated[str, Meta(max_length=MAX_STAGE_CHARS // 2)]
 _TEXT: Final[Any] = Annotated[str, Meta(max_length=MAX_TEXT_BYTES // 4)]
 _LABEL: Final[Any] = Annotated[str, Meta(max_length=MAX_LABEL_CHARS)]
+_FEW: Final[Any] = Meta(max_length=MAX_ITEMS)
 _COUNT: Final[Any] = Annotated[int, Meta(ge=0, le=MAX_INT)]
 _MILLIS: Final[Any] = Annotated[int, Meta(ge=0, le=LONGEST_MS)] | Annotated[float, Meta(ge=0, le=LONGEST_MS)]
 _CLOCK: Final[Any] = (
@@ -47,8 +49,8 @@ _FINITE: Final[Any] = Annotated[float, Meta(ge=-1e300, le=1e300)]
 _TYPES: Final[dict[str, Any]] = {
     "opt_name": _NAME | None,
     "name": _NAME,
-    "names": list[_NAME],
-    "opt_names": list[_NAME] | None,
+    "names": Annotated[list[_NAME], _FEW],
+    "opt_names": Annotated[list[_NAME], _FEW] | None,
     "flag": bool,
     "presence": bool,
     "count": _COUNT,
@@ -167,7 +169,7 @@ class StrictReader:
                     f"{nested.__name__} lies inside another shape: its times and texts would stay"
                 )
             twin: Any = self._twin(nested)
-            twin = list[twin] if kind == "structs" else twin
+            twin = Annotated[list[twin], _FEW] if kind == "structs" else twin
             return twin | None if optional else twin
         if kind == "word":
             return str | None if outermost else Literal[tuple(sorted(WORDS[name]))] | None

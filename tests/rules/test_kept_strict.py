@@ -15,6 +15,7 @@ from runs.rules.kept_kinds import (
     CLOCK_TO_MS,
     LONGEST_MS,
     MAX_INT,
+    MAX_ITEMS,
     WORDS,
     Fields,
     camel,
@@ -122,6 +123,14 @@ def test_a_type_said_twice_is_no_short_way() -> None:
     """In JSON the last one holds: what the line begins with may not decide."""
     first, last = '{"type":"agentfootprint.stream.tool_end",', '"type":"agentfootprint.stream.token"}'
     assert agree(f'{first}"payload":{{"toolCallId":"c"}},"meta":{{}},{last}') is None
+
+
+def test_too_many_of_something_is_no_short_way() -> None:
+    tools = [{"name": f"tool-{n}"} for n in range(MAX_ITEMS + 1)]
+    told = {"type": "agentfootprint.stream.llm_start", "meta": {}, "payload": {"tools": tools[:-1]}}
+    assert agree(json.dumps(told)) is not None
+    told["payload"] = {"tools": tools}
+    assert agree(json.dumps(told)) is None
 
 
 def test_a_number_with_a_fraction_is_rounded_and_an_unknown_word_is_other() -> None:
