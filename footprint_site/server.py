@@ -147,7 +147,7 @@ class _Footprint(Server):
         # What lives now lives on: full collections need not look at it again (they stall for 40 ms otherwise).
         gc.collect()
         gc.freeze()
-        # A batch is thousands of objects that are gone with it, and nearly none of them in cycles: looking at them every
+        # A batch is thousands of objects that are gone with it, hardly one of them in a cycle: looking at them every
         # 700 allocations costs a tenth of the writer's time.
         gc.set_threshold(20_000, 20, 50)
         twisted_loop.call_soon(self._start)
