@@ -1,7 +1,7 @@
 """One application for pages and websockets.
 
-To add a websocket: one line in `sockets`, and one in `farewells` when its clients should be told in a frame that the
-server restarts (all are closed with 1012).
+To add a websocket: one line in `sockets`, its rows in tests/pages/test_roles_of_sockets.py, and a line in `farewells`
+when its clients should be told in a frame that the server restarts (all are closed with 1012).
 """
 
 import os

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.test import Client
 
@@ -35,6 +36,14 @@ class People:
         if name is not None:
             client.force_login(getattr(self, name))
         return client
+
+    def headers(self, name: str | None, origin: str = "http://testserver") -> list[tuple[bytes, bytes]]:
+        """What that browser brings when one of its pages opens a websocket."""
+        brought = [(b"host", b"testserver"), (b"origin", origin.encode())]
+        session = self.browser(name).cookies.get(settings.SESSION_COOKIE_NAME)
+        if session is not None:
+            brought.append((b"cookie", f"{session.key}={session.value}".encode()))
+        return brought
 
 
 def gather() -> People:

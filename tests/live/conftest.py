@@ -10,15 +10,12 @@ from typing import Any
 import pytest_asyncio
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
-from django.conf import settings
 
 from footprint_site.asgi import application
 from runs import announce, models
 from runs.announce import Changed
 from tests.people import People, gather
 from tests.sample import Drawn, Pen, make
-
-HOST = "testserver"
 
 
 @dataclass
@@ -124,13 +121,9 @@ async def opens(record: Record) -> AsyncIterator[Any]:
     pages: list[OpenPage] = []
 
     async def open_page(
-        who: str | None, answer: models.Answer, *, origin: str = f"http://{HOST}", **about: Any
+        who: str | None, answer: models.Answer, *, origin: str = "http://testserver", **about: Any
     ) -> OpenPage:
-        headers = [(b"host", HOST.encode()), (b"origin", origin.encode())]
-        if who is not None:
-            browser = await sync_to_async(record.people.browser)(who)
-            cookie = f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
-            headers.append((b"cookie", cookie.encode()))
+        headers = await sync_to_async(record.people.headers)(who, origin)
         socket = WebsocketCommunicator(application, "/ws/live/", headers)
         connected, _ = await socket.connect(timeout=3)
         await answer.arefresh_from_db()

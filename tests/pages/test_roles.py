@@ -1,7 +1,8 @@
-"""Every address and socket of the site against one table: who may open it, and what everybody else gets.
+"""Every address of the site against one table: who may open it, and what everybody else gets.
 
 A new address without a row here fails the last test. Django's admin has rows of its own kind: members who are not staff
 never come in, and what staff see is told in tests/test_admin.py.
+Websockets have their table in test_roles_of_sockets.py.
 """
 
 import re
@@ -130,13 +131,6 @@ def test_every_address_has_a_row() -> None:
     own = {address for address in every_address() if not address.startswith("admin/")}
     assert own - set(TABLE) == set(), "say in TABLE who may open these"
     assert set(TABLE) - own == set(), "these addresses are gone"
-
-
-def test_every_websocket_is_known() -> None:
-    """Who may open the two is told in tests/intake/test_closing.py (tokens) and tests/live/test_who_may_watch.py."""
-    from footprint_site.asgi import sockets
-
-    assert {str(pattern.pattern) for pattern in sockets} == {"ws/ingest/", "ws/live/", ""}
 
 
 @pytest.mark.parametrize("role", ["stranger", "reader", "operator"])

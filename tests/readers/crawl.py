@@ -8,8 +8,8 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from bs4 import BeautifulSoup
 from django.test import Client
 
-# Elements of this class print a kept question or answer: the only place where the model's own words reach a reader.
-SAID = "said"
+from tests.readers.look import Look
+
 FOLLOWED = ("href", "src", "action", "hx-get", "data-href", "hx-post", "formaction")
 MOST_PAGES = 3_000
 
@@ -17,11 +17,11 @@ MOST_PAGES = 3_000
 @dataclass
 class Crawl:
     client: Client
+    look: Look
     seen: set[str] = field(default_factory=set)
-    leaks: list[str] = field(default_factory=list)
     statuses: dict[str, int] = field(default_factory=dict)
 
-    def walk(self, start: str, markers: frozenset[str]) -> None:
+    def walk(self, start: str) -> None:
         waiting = [start]
         while waiting and len(self.seen) < MOST_PAGES:
             url = waiting.pop()
@@ -33,28 +33,15 @@ class Crawl:
                 self.statuses[url] = response.status_code
                 body = b"".join(response.streaming_content) if response.streaming else response.content
                 text = body.decode("utf-8", "replace")
-                self.look(f"{url} {headers}", text, markers)
+                self.look.at_page(f"{url} {headers}", text)
                 for name, value in response.headers.items():
-                    self.find(f"{url} header {name}", f"{name}: {value}", markers)
+                    self.look.at_words(f"{url} header {name}", f"{name}: {value}")
                 for cookie in response.cookies.values():
-                    self.find(f"{url} cookie", cookie.OutputString(), markers)
+                    self.look.at_words(f"{url} cookie", cookie.OutputString())
                 if "html" in response.get("Content-Type", ""):
                     waiting.extend(link for link in links(url, text) if link not in self.seen)
                 if response.status_code in (301, 302):
                     waiting.append(urljoin(url, response["Location"]))
-
-    def look(self, where: str, text: str, markers: frozenset[str]) -> None:
-        """What a page or a frame prints outside of said text."""
-        if "<" in text:
-            soup = BeautifulSoup(text, "html.parser")
-            for said in soup.select(f".{SAID}"):
-                said.clear()
-            text = str(soup)
-        self.find(where, text, markers)
-
-    def find(self, where: str, text: str, markers: frozenset[str]) -> None:
-        if "zq" in text:
-            self.leaks.extend(f"{where}: {found}" for found in sorted(markers) if found in text)
 
 
 def links(url: str, text: str) -> Iterator[str]:

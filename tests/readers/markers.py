@@ -30,8 +30,11 @@ NAMING = frozenset(
 LEFT_ALONE = frozenset(["run", "agent", "mock", ""])  # words that are also English or the protocol's own
 
 
+PREFIX = "zq"  # of every marker; no English word has it
+
+
 def marker(word: str) -> str:
-    return "zq" + hashlib.sha256(word.encode("utf-8", "replace")).hexdigest()[:14]
+    return PREFIX + hashlib.sha256(word.encode("utf-8", "replace")).hexdigest()[:14]
 
 
 class Disguise:

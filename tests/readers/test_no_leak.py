@@ -5,7 +5,9 @@ import pytest
 from runs.models import Answer, Run, ToolCall
 from tests import recordings
 from tests.people import gather
+from tests.readers.conftest import Plant
 from tests.readers.crawl import Crawl
+from tests.readers.look import Look
 from tests.readers.markers import Disguise, own_stream
 from tests.wire import Wire, make_token, run, send_all
 
@@ -33,8 +35,8 @@ def streamed(disguise: Disguise):
 
 
 def crawl(people, name: str, markers: frozenset[str]) -> Crawl:
-    found = Crawl(people.browser(name))
-    found.walk(f"/p/{people.northwind.key}/runs/", markers)
+    found = Crawl(people.browser(name), Look(markers))
+    found.walk(f"/p/{people.northwind.key}/runs/")
     return found
 
 
@@ -50,7 +52,7 @@ def test_a_reader_who_opens_everything_meets_no_word_of_the_models_side() -> Non
         pages = {f"/p/{people.northwind.key}/{word}/{slug}/" for slug in slugs.values_list("slug", flat=True)}
         assert pages <= walked.seen, f"the crawl did not reach {len(pages - walked.seen)} {word}"
     assert {url: s for url, s in walked.statuses.items() if s not in (200, 204, 302)} == {}
-    assert walked.leaks == []
+    assert walked.look.leaks == []
 
 
 def test_an_operator_meets_them_and_so_the_crawl_can_find_them() -> None:
@@ -64,7 +66,7 @@ def test_an_operator_meets_them_and_so_the_crawl_can_find_them() -> None:
 
     run(story)
     walked = crawl(people, "omar", disguise.markers)
-    met = {leak.rpartition(": ")[2] for leak in walked.leaks}
+    met = {leak.rpartition(": ")[2] for leak in walked.look.leaks}
     words = (
         "own tool",
         "third tool",
@@ -75,14 +77,12 @@ def test_an_operator_meets_them_and_so_the_crawl_can_find_them() -> None:
         "declared extra",
     )
     assert {disguise.words[word] for word in words if word in disguise.words} <= met
-    assert crawl(people, "rhea", disguise.markers).leaks == []
+    assert crawl(people, "rhea", disguise.markers).look.leaks == []
 
 
 @pytest.mark.parametrize("place", ["answer/parts/head.html", "runs/parts/row.html", "base.html"])
-def test_a_planted_leak_is_found(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_leak_is_found(place: str, plant: Plant) -> None:
     """A registered name slipped into a template turns the crawl red, wherever it is slipped in."""
-    from django.template import engines
-
     disguise = Disguise()
     people = gather()
     token = make_token(people.northwind)
@@ -92,29 +92,5 @@ def test_a_planted_leak_is_found(place: str, monkeypatch: pytest.MonkeyPatch) ->
             await send_all(wire, own_stream(disguise))
 
     run(story)
-    engine = engines["django"].engine
-    loader = engine.template_loaders[0]
-    while getattr(loader, "loaders", None):
-        loader = loader.loaders[0]
-    genuine = type(loader).get_contents
-
-    def planted(self, origin):
-        text = genuine(self, origin)
-        if origin.template_name != place:
-            return text
-        leak = f'<i data-tool="{disguise.words["own tool"]}"></i>'
-        return (
-            text.replace("{% block main %}", leak + "{% block main %}", 1)
-            if place == "base.html"
-            else text + leak
-        )
-
-    monkeypatch.setattr(type(loader), "get_contents", planted)
-    for cached in engine.template_loaders:
-        cached.reset()
-    try:
-        assert crawl(people, "rhea", disguise.markers).leaks
-    finally:
-        monkeypatch.undo()
-        for cached in engine.template_loaders:
-            cached.reset()
+    plant(place, f'<i data-tool="{disguise.words["own tool"]}"></i>')
+    assert crawl(people, "rhea", disguise.markers).look.leaks
