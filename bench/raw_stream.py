@@ -40,10 +40,10 @@ def measure(options: argparse.Namespace) -> list[Figure]:
     figures = [listed_cost([line for line in lines if line not in set(kept)], options.repeats)]
     for words, pieces in (("one a frame", 1), ("lists of a hundred", A_LIST)):
         whole, alone = [], []
-        for _ in range(options.repeats):
-            with bench_server() as server:
+        with bench_server() as server:
+            told(server, frames(kept, pieces), calls)  # warm
+            for _ in range(options.repeats):
                 whole.append(told(server, frames(lines, pieces), calls))
-            with bench_server() as server:
                 alone.append(told(server, frames(kept, pieces), calls))
         seconds = Samples(tuple(one[0] for one in whole))
         more = statistics.median(one[1] for one in whole) - statistics.median(one[1] for one in alone)
@@ -79,16 +79,17 @@ def listed_cost(lines: list[str], repeats: int) -> Figure:
 
 def told(server: BenchServer, texts: list[str], calls: int) -> tuple[float, float]:
     """Seconds from the first frame until the answer is in the record; the server's processor seconds for it."""
+    runs, closed = server.count("Run", finished=True), server.count("ToolCall", state="closed")
     before = server.use().cpu_s
-    seconds = asyncio.run(_told(server, texts))
+    seconds = asyncio.run(_told(server, texts, runs + 1))
     after = server.use().cpu_s
-    found = server.count("ToolCall", state="closed")
+    found = server.count("ToolCall", state="closed") - closed
     if found != calls:
         raise RuntimeError(f"the record has {found} closed calls, expected {calls}")
     return seconds, after - before
 
 
-async def _told(server: BenchServer, texts: list[str]) -> float:
+async def _told(server: BenchServer, texts: list[str], runs: int) -> float:
     from websockets.asyncio.client import connect
 
     headers = {"Authorization": f"Bearer {server.token}"}
@@ -98,7 +99,7 @@ async def _told(server: BenchServer, texts: list[str]) -> float:
         began = time.perf_counter()
         for text in texts:
             await socket.send(text)
-        while not await asyncio.to_thread(server.count, "Run", finished=True):
+        while await asyncio.to_thread(server.count, "Run", finished=True) < runs:
             if time.perf_counter() - began > PATIENCE_S:
                 raise RuntimeError("the run was not folded in time")
             await asyncio.sleep(LOOK_AGAIN_S)
