@@ -3,13 +3,15 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTHON = $(BIN)/python
 
-.PHONY: help run test lint format kept-js screenshots kept-doc
+.PHONY: help run test lint format bench bench-quick kept-js screenshots kept-doc
 
 help:
 	@echo "make run     the dashboard with the demo"
 	@echo "make test    every test (browser and node tests where Chromium and Node.js are present)"
 	@echo "make lint    formatting, rules, types, the import law, migrations"
 	@echo "make format  put the formatting right"
+	@echo "make bench   every figure of speed, load and size, written into bench/RESULTS.md (half an hour)"
+	@echo "make bench-quick the same with small sizes, in under two minutes"
 	@echo "make screenshots write the pictures in docs/images anew (Chromium)"
 	@echo "make kept-js write the JavaScript sender's copy of the allow-list"
 	@echo "make kept-doc write the allow-list's table in docs/wire.md"
@@ -31,6 +33,12 @@ lint:
 format:
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+bench:
+	$(PYTHON) -m bench --write
+
+bench-quick:
+	$(PYTHON) -m bench --quick
 
 kept-js:
 	$(PYTHON) -m runs.rules.kept_js > static/js/footprint-kept.js.new

@@ -122,6 +122,11 @@ class DisplayName(models.Model):
 
 
 # -- what came in -------------------------------------------------------------------------------
+#
+# Rows of these tables are made under their project's lock, beside parents that the same transaction read or made, and
+# are deleted with them (store/forget.py). So the database need not look each parent up once more: PostgreSQL takes in
+# nearly twice as many events without those constraints (docs/decisions/012-the-write-path.md). What looks instead:
+# tests/orphans.py.
 
 
 class Stream(models.Model):
@@ -169,8 +174,10 @@ class KeptEvent(models.Model):
     """One event as kept, at its position. `body` is JSON text: never jsonb, so that big integers keep every digit."""
 
     id = models.BigAutoField(primary_key=True)  # project.id << 40 | position
-    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
-    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
+    project = models.ForeignKey(
+        Project, models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
     seq = models.BigIntegerField()
     type = models.CharField(max_length=64)
     run = models.CharField(max_length=256, blank=True)  # the runId as sent; empty: the event names no run
@@ -186,8 +193,10 @@ class Note(models.Model):
     """A fact that is no event (gap, lost, refused, unnumbered, silent, deleted), at its position, folded like one."""
 
     id = models.BigAutoField(primary_key=True)  # project.id << 40 | position
-    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
-    stream = models.ForeignKey(Stream, models.CASCADE, null=True, related_name="+")
+    project = models.ForeignKey(
+        Project, models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )
+    stream = models.ForeignKey(Stream, models.CASCADE, null=True, db_constraint=False, related_name="+")
     kind = models.CharField(max_length=16)
     first = models.BigIntegerField(default=0)
     last = models.BigIntegerField(default=0)
@@ -201,7 +210,9 @@ class Note(models.Model):
 class Text(models.Model):
     """What was said, as it was said. The record never needs it; forgetting deletes rows here and nothing else."""
 
-    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
+    project = models.ForeignKey(
+        Project, models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )
     position = models.BigIntegerField()  # of the event that carried it
     kind = models.CharField(max_length=10)  # question, answer, classifier
     text = models.TextField()
@@ -230,7 +241,9 @@ class RecordRow(models.Model):
     """Base of every row the fold makes. `project` and `epoch` say whose, and which making of it."""
 
     id = models.BigAutoField(primary_key=True)  # project.id << 40 | row number
-    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
+    project = models.ForeignKey(
+        Project, models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )
     epoch = models.PositiveIntegerField()
 
     class Meta:
@@ -240,7 +253,7 @@ class RecordRow(models.Model):
 class StreamMemory(RecordRow):
     """What the fold remembers of a stream: holes seen, numbered or not, the last run of each agent."""
 
-    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
     gap = models.BooleanField(default=False)
     unnumbered = models.BooleanField(default=False)
     unmatched = models.BigIntegerField(default=0)
@@ -253,7 +266,7 @@ class StreamMemory(RecordRow):
 class Waiting(RecordRow):
     """What waits for a later event: a pause that fits several calls, a decision for a call not yet found."""
 
-    stream = models.ForeignKey(Stream, models.CASCADE, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, db_constraint=False, related_name="+")
     kind = models.CharField(max_length=10)  # pause, decision
     run = models.CharField(max_length=256, blank=True)
     path = models.CharField(max_length=500, blank=True)
@@ -266,7 +279,7 @@ class Waiting(RecordRow):
 class Run(RecordRow):
     """One `run()` of an agent on one stream."""
 
-    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
     name = models.CharField(max_length=256)  # the runId as sent
     slug = models.CharField(max_length=26)  # keyed hash, for URLs
     session = models.CharField(max_length=256, blank=True)
@@ -323,8 +336,12 @@ class Run(RecordRow):
 class Answer(RecordRow):
     """One turn of a run and what it ended in. `reasons` are the incomplete reasons, comma separated, sorted."""
 
-    run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="+")  # the first leg's run
-    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")  # of the latest leg
+    run = models.ForeignKey(
+        Run, models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )  # the first leg's run
+    stream = models.ForeignKey(
+        Stream, models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )  # of the latest leg
     path = models.CharField(max_length=500, blank=True)
     ordinal = models.PositiveIntegerField(default=0)
     number = models.PositiveIntegerField(default=1)  # its place in the run, from 1
@@ -386,6 +403,12 @@ class Answer(RecordRow):
                 name="answer_not_ended",
                 condition=models.Q(ending__in=["running", "asked", "silent"]),
             ),
+            # the turns a run of the same session may go on with, on whatever stream
+            models.Index(
+                fields=["project", "session"],
+                name="answer_session",
+                condition=models.Q(ending__in=["running", "asked", "silent"]) & ~models.Q(session=""),
+            ),
             models.Index(fields=["project", "epoch", "-opened_position"], name="answer_list"),
         ]
 
@@ -393,8 +416,8 @@ class Answer(RecordRow):
 class Leg(RecordRow):
     """One run's share of an answer; number 1 is the run that opened it."""
 
-    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, related_name="+")
-    run = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, db_constraint=False, related_name="+")
     number = models.PositiveIntegerField()
 
     class Meta:
@@ -404,8 +427,10 @@ class Leg(RecordRow):
 class ToolCall(RecordRow):
     """One call, a row of the answer's ledger. `tool` null: an end came and no start (a row without a name)."""
 
-    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, related_name="+")
-    run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="+")  # the leg it started in
+    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    run = models.ForeignKey(
+        Run, models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )  # the leg it started in
     number = models.PositiveIntegerField()  # its place in the answer, from 1
     path = models.CharField(max_length=500, blank=True)
     tool = models.CharField(max_length=256, null=True)
@@ -440,8 +465,8 @@ class ToolCall(RecordRow):
 class ChoiceRow(RecordRow):
     """One tool-choice row of an answer. `body` is the kept row as JSON; `origin` row (full) or event (counts only)."""
 
-    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, related_name="+")
-    run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="+")
+    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=10)  # pick, pick-error, outcome
     origin = models.CharField(max_length=5)  # row, event
@@ -460,8 +485,8 @@ class ChoiceRow(RecordRow):
 class Roster(RecordRow):
     """A delegation tool's declaration: its roster (or why it is not one), its pool's parts."""
 
-    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
-    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, null=True, db_constraint=False, related_name="+")
     tool = models.CharField(max_length=256)
     position = models.BigIntegerField()
     has_factory = models.BooleanField(default=False)
@@ -478,9 +503,9 @@ class Roster(RecordRow):
 class Spawn(RecordRow):
     """One delegation that injected tools, or the host's own refusal of one (`refused`)."""
 
-    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
-    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="+")
-    answer = models.ForeignKey(Answer, models.CASCADE, null=True, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, null=True, db_constraint=False, related_name="+")
+    answer = models.ForeignKey(Answer, models.CASCADE, null=True, db_constraint=False, related_name="+")
     roster = models.BigIntegerField(null=True)  # the Roster row it was judged by; null: none was declared
     tool = models.CharField(max_length=256)
     call_id = models.CharField(max_length=256, null=True)
@@ -500,10 +525,10 @@ class Spawn(RecordRow):
 class Violation(RecordRow):
     """A product the roster does not cover, or a roster that is not one (`spawn` null)."""
 
-    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, related_name="+")
-    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="+")
-    answer = models.ForeignKey(Answer, models.CASCADE, null=True, related_name="+")
-    spawn = models.ForeignKey(Spawn, models.CASCADE, null=True, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, null=True, db_constraint=False, related_name="+")
+    answer = models.ForeignKey(Answer, models.CASCADE, null=True, db_constraint=False, related_name="+")
+    spawn = models.ForeignKey(Spawn, models.CASCADE, null=True, db_constraint=False, related_name="+")
     tool = models.CharField(max_length=256)
     reason = models.CharField(max_length=20)
     offender = models.CharField(max_length=256, blank=True)  # the product's name
@@ -532,7 +557,7 @@ class SeenName(RecordRow):
 class DeclaredName(RecordRow):
     """A display name as the app declared it; append-only, the latest wins. A refused one keeps its problem only."""
 
-    stream = models.ForeignKey(Stream, models.CASCADE, related_name="+")
+    stream = models.ForeignKey(Stream, models.CASCADE, db_constraint=False, related_name="+")
     tool = models.CharField(max_length=256)
     text = models.CharField(max_length=60, blank=True)
     problem = models.CharField(max_length=300, blank=True)

@@ -137,18 +137,18 @@ def _settle_item(work: Work, stream: LockedStream, item: Item, received_ms: int,
         stream.dropped += 1  # deleted: later events of the run are dropped
     else:
         stream.kept += 1
-        entry = EventEntry(project.next_position(), stream.id, received_ms, read)
+        position = project.next_position()
         run = (read.meta.run_id or "")[:256]
         body = encode_body(read).decode()
-        work.entries.append(entry)
+        work.entries.append(EventEntry.of(position, stream.id, received_ms, read))
         work.events.append(
             incoming.event_row(
-                project.facts.id, entry.position, stream.id, item.seq, read.type, run, received_ms, body
+                project.facts.id, position, stream.id, item.seq, read.type, run, received_ms, body
             )
         )
-        if project.keep_text:
+        if read.texts and project.keep_text:
             work.texts.extend(
-                (project.facts.id, entry.position, said.kind, said.text, said.cut) for said in read.texts
+                (project.facts.id, position, said.kind, said.text, said.cut) for said in read.texts
             )
 
 

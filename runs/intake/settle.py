@@ -9,7 +9,7 @@ from __future__ import annotations
 from runs.announce import Changed
 from runs.intake.numbering import Batch, Item, Settled, Work, settle_batch
 from runs.record.entries import Entry
-from runs.record.fold import fold
+from runs.record.fold import fold_all
 from runs.record.wants import wants_of
 from runs.rules.kept import Kept
 from runs.store import incoming
@@ -84,9 +84,8 @@ def write_entries(
         return None
     incoming.append(project.facts.id, events, notes, texts)
     book = open_book(project.facts, project.row_number, wants_of(entries))
-    for entry in entries:
-        fold(book, entry)
-    runs, answers = book.touched.get(RunRow, {}), book.touched.get(AnswerRow, {})
+    fold_all(book, entries)
+    runs, answers = book.touched[RunRow], book.touched[AnswerRow]
     changed = Changed(
         project_id=project.facts.id,
         epoch=project.facts.epoch,

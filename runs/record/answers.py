@@ -18,10 +18,13 @@ def covers(path: str, other: str) -> bool:
 
 def turn_at(book: Book, run: RunRow, path: str) -> AnswerRow | None:
     """The open turn of the run with the longest path that covers `path`."""
-    fitting = [
-        a for a in book.answers_of_run.get(run.id, ()) if a.ending in NOT_ENDED and covers(a.path, path)
-    ]
-    return max(fitting, key=lambda a: (len(a.path), a.number), default=None)
+    found: AnswerRow | None = None
+    for answer in book.answers_of_run.get(run.id, ()):
+        if answer.ending not in NOT_ENDED or not covers(answer.path, path):
+            continue
+        if found is None or (len(answer.path), answer.number) > (len(found.path), found.number):
+            found = answer
+    return found
 
 
 def last_at(book: Book, run: RunRow, path: str) -> AnswerRow | None:

@@ -6,7 +6,7 @@ import msgspec
 
 from runs.record.answers import last_at, turn_at, unmatched
 from runs.record.entries import EventEntry
-from runs.record.names import see
+from runs.record.names import see_tools
 from runs.rules.kept import ChoiceFailed, ChoiceOutcome, ChoicePicked, ToolChoiceRow
 from runs.store.book import Book, join_words
 from runs.store.rows import ChoiceRowRow, RunRow
@@ -27,8 +27,9 @@ def row(book: Book, run: RunRow, entry: EventEntry) -> None:
     filed.skipped = told.narrowed_skipped or ""
     filed.agrees = told.first_agrees
     filed.missed = told.miss is not None
-    for name in (*(told.offered or ()), *(told.called or ()), *(told.served or ()), *(told.wire or ())):
-        see(book, entry, name, tool=True)
+    for names in (told.offered, told.called, told.served, told.wire):
+        if names:
+            see_tools(book, entry, names)
     _add_up(book, run, filed, entry)
 
 
@@ -54,8 +55,7 @@ def outcome(book: Book, run: RunRow, entry: EventEntry) -> None:
     if filed is not None:
         filed.agrees = told.first_agrees
         filed.missed = bool(told.missed)
-        for name in told.called:
-            see(book, entry, name, tool=True)
+        see_tools(book, entry, told.called)
         _add_up(book, run, filed, entry)
 
 

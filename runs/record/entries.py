@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from runs.rules.kept import Kept
 from runs.store.rows import NoteEntry
@@ -13,23 +13,21 @@ __all__ = ["CONSUMER_SCOPE", "Entry", "EventEntry", "NoteEntry"]
 CONSUMER_SCOPE = "consumer-scope"
 
 
-@dataclass(frozen=True, slots=True)
-class EventEntry:
-    """One kept event at its place in the order of commit."""
+class EventEntry(Struct, frozen=True):
+    """One kept event at its place in the order of commit. `run_name` is empty where the event belongs to no run."""
 
     position: int
     stream_id: int
     received_ms: int
     kept: Kept
+    run_name: str
+    path: str
 
-    @property
-    def run_name(self) -> str:
-        name = self.kept.meta.run_id or ""
-        return "" if name == CONSUMER_SCOPE else name
-
-    @property
-    def path(self) -> str:
-        return self.kept.path
+    @classmethod
+    def of(cls, position: int, stream_id: int, received_ms: int, kept: Kept) -> EventEntry:
+        name = kept.meta.run_id or ""
+        run_name = "" if name == CONSUMER_SCOPE else name
+        return cls(position, stream_id, received_ms, kept, run_name, kept.path)
 
 
 Entry = EventEntry | NoteEntry

@@ -1,15 +1,15 @@
 """The fold: one kept event or note into the book. Pure and total: no clock, no database, no event it cannot take.
 
-`fold(book, entry)` is the whole of it. What an entry needs to find must be in the book (`store/load.py` opens it for
-the entries of a batch before they are folded); what it changed is in `book.touched`. The same entries in the same order
-give the same rows, whatever the batches: `manage.py rebuild` is this function over everything on record.
+`fold_all(book, entries)` is the whole of it. What an entry needs to find must be in the book (`store/load.py` opens it
+for the entries of a batch before they are folded); what it changed is in `book.touched`. The same entries in the same
+order give the same rows, whatever the batches: `manage.py rebuild` is this function over everything on record.
 
 Endings and reasons are never guessed. The rules are those of docs/wire.md, "From events to the record".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -36,7 +36,7 @@ from runs.record.calls import (
     start_call,
 )
 from runs.record.entries import CONSUMER_SCOPE, Entry, EventEntry, NoteEntry
-from runs.record.names import see, tools_declared
+from runs.record.names import see, see_tools, tools_declared
 from runs.record.resumes import begin_leg, pause_request
 from runs.record.run_words import (
     MODEL_EVENTS,
@@ -65,8 +65,14 @@ INNER_SEGMENTS = ("sf-", "final")
 TURN_GOES_ON = frozenset(["agent.iteration_start", "stream.llm_start"])
 
 
-def fold(book: Book, entry: Entry) -> None:
-    """Fold one entry into the book. Entries come in the order of their positions."""
+def fold_all(book: Book, entries: Iterable[Entry]) -> None:
+    """Fold the entries, which come in the order of their positions, into the book."""
+    for entry in entries:
+        _fold(book, entry)
+    book.carry()
+
+
+def _fold(book: Book, entry: Entry) -> None:
     if isinstance(entry, NoteEntry):
         _fold_note(book, entry)
         return
@@ -189,8 +195,8 @@ def _goes_on(book: Book, answer: AnswerRow, entry: EventEntry) -> None:
 
 def _llm_start(book: Book, run: RunRow, entry: EventEntry, answer: AnswerRow | None) -> None:
     told: LlmStart = entry.kept.body
-    for tool in told.tools or ():
-        see(book, entry, tool.name, tool=True)
+    if told.tools:
+        see_tools(book, entry, [tool.name for tool in told.tools])
     run.model = run.model or told.model or ""
     run.provider = run.provider or told.provider or ""
     run.llm_seen += 1

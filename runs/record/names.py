@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from runs.record.entries import EventEntry
 from runs.rules.kept import ToolsDeclared
 from runs.store.book import Book
@@ -33,6 +35,14 @@ def see(
         row.calls += call
         row.last_ms = max(row.last_ms, entry.received_ms)
         book.touch(row)
+
+
+def see_tools(book: Book, entry: EventEntry, names: Iterable[str]) -> None:
+    """The same for tools, most of which were seen long ago."""
+    for name in names:
+        if name not in book.tools_seen:
+            see(book, entry, name, tool=True)
+            book.tools_seen.add(name)
 
 
 def tools_declared(book: Book, entry: EventEntry) -> None:

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from runs.announce import Changed
 from runs.record.entries import Entry, EventEntry, NoteEntry
-from runs.record.fold import fold
+from runs.record.fold import fold_all
 from runs.record.wants import wants_of
 from runs.rules.kept import decode_body
 from runs.store import incoming, remake
@@ -44,8 +44,7 @@ def rebuild(project_id: int, told: Callable[[int], None] = lambda position: None
             if stored:
                 entries = [_entry(one) for one in stored]
                 book = open_book(replace(project.facts, epoch=epoch), project.row_number, wants_of(entries))
-                for entry in entries:
-                    fold(book, entry)
+                fold_all(book, entries)
                 save_book(book)
                 project.row_number = book.row_number
                 position = entries[-1].position
@@ -69,4 +68,4 @@ def _entry(stored: StoredEvent | NoteEntry) -> Entry:
     if isinstance(stored, NoteEntry):
         return stored
     position, stream_id, received_ms, kind, body = stored
-    return EventEntry(position, stream_id, received_ms, decode_body(kind, body))
+    return EventEntry.of(position, stream_id, received_ms, decode_body(kind, body))

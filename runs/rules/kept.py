@@ -399,6 +399,7 @@ TEXT_KINDS: Final = {
 
 _reader: Final = Reader(KEPT, TEXT_KINDS, DROPPED_DOMAINS)
 keep = _reader.keep
+keep_patiently = _reader.keep_patiently
 keep_object = _reader.keep_object
 encode = _reader.encode
 encode_body = _reader.encode_body

@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 from runs.rules.kept_event import Dropped, EventMeta, Kept, Refused, SaidText
 from runs.rules.kept_kinds import MAX_STAGE_CHARS, MAX_TEXT_BYTES, Fields, camel, kinds_in
 from runs.rules.kept_odd import MAX_DEPTH, TooDeep, clean, mended_line, mended_value
+from runs.rules.kept_strict import StrictReader
 from runs.rules.kept_values import READERS, read_declared, read_roster, read_string
 from runs.rules.tool_ledger import MAX_TOOL_CALL_TEXT, utf16_length
 
@@ -53,6 +54,7 @@ class Reader:
         self._texts = texts
         self._dropped_domains = dropped_domains
         self._decoders = {name: msgspec.json.Decoder(struct).decode for name, struct in events.items()}
+        self._strict = StrictReader(events, texts, full_type)
         # In the order the fields stand: the roster reads `has_factory`, which is listed before it.
         self._plans = {
             struct: tuple(
@@ -67,6 +69,10 @@ class Reader:
 
     def keep(self, line: bytes | str) -> Kept | Dropped | Refused:
         """Read one event (a JSON object, UTF-8) through the list. Never raises, whatever `line` holds."""
+        return self._strict.keep(line) or self.keep_patiently(line)
+
+    def keep_patiently(self, line: bytes | str) -> Kept | Dropped | Refused:
+        """The same without the short way: field by field, each by its kind. What odd values mean is decided here."""
         try:
             return self._keep(line)
         except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -7,9 +7,11 @@ A `Book` is plain memory. `store/load.py` opens it from the database, `record/fo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from runs.rules.vocabulary import Ending
 from runs.store.rows import (
+    TABLES,
     AnswerRow,
     DeclaredNameRow,
     LegRow,
@@ -46,18 +48,27 @@ class Book:
     waiting: dict[int, list[WaitingRow]] = field(default_factory=dict)
     rosters: list[RosterRow] = field(default_factory=list)
     seen: dict[str, SeenNameRow] = field(default_factory=dict)
+    tools_seen: set[str] = field(default_factory=set)  # by the entries folded so far
     declared: dict[str, DeclaredNameRow] = field(default_factory=dict)
-    touched: dict[type[Row], dict[int, Row]] = field(default_factory=dict)
+    touched: dict[type[Row], dict[int, Row]] = field(default_factory=lambda: {table: {} for table in TABLES})
     removed: list[WaitingRow] = field(default_factory=list)
     words_changed: bool = False
+    _loaded_to: int = field(init=False)
     _counted: dict[int, tuple[int, int, int, int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._loaded_to = self.project.id << ID_BITS | self.row_number
 
     def new_id(self) -> int:
         self.row_number += 1
         return self.project.id << ID_BITS | self.row_number
 
+    def is_new(self, row: Row) -> bool:
+        """Whether this book made the row, and did not load it."""
+        return row.id > self._loaded_to
+
     def touch(self, row: Row) -> None:
-        self.touched.setdefault(type(row), {})[row.id] = row
+        self.touched[type(row)][row.id] = row
 
     # -- filing rows under their indexes, loaded or new --
 
@@ -81,7 +92,7 @@ class Book:
     def drop_waiting(self, row: WaitingRow) -> None:
         self.waiting[row.stream_id].remove(row)
         self.removed.append(row)
-        self.touched.get(WaitingRow, {}).pop(row.id, None)
+        self.touched[WaitingRow].pop(row.id, None)
 
     def add_leg(self, answer: AnswerRow, run: RunRow) -> None:
         leg = LegRow(self.new_id(), self.project.id, self.project.epoch, answer.id, run.id, answer.legs)
@@ -103,34 +114,42 @@ class Book:
     # -- what follows from a changed answer --
 
     def changed(self, answer: AnswerRow, position: int, received_ms: int) -> None:
-        """Give the answer its new version and carry its counts and ending over to its run's row."""
+        """Give the answer its new version; its ending is its run's at once, its counts follow in :meth:`carry`."""
         answer.version = max(answer.version, position)
         answer.last_ms = max(answer.last_ms, received_ms)
-        self.touch(answer)
-        before, after = self._counted.get(answer.id, (0, 0, 0, 0, 0)), _tally(answer)
-        self._counted[answer.id] = after
+        self.touched[AnswerRow][answer.id] = answer
         first = self.runs_by_id.get(answer.run_id)
-        if first is not None:
-            first.calls += after[0] - before[0]
-            first.failed_calls += after[1] - before[1]
-            first.incomplete += after[2] - before[2]
-            first.missed += after[3] - before[3]
-            first.violations += after[4] - before[4]
-            if answer.skipped:
-                first.skipped = join_words(first.skipped, *answer.skipped.split(","))
-            if answer.number == first.answers:
-                first.ending = answer.ending
-            self._carry(first, position)
+        if first is not None and answer.number == first.answers:
+            first.ending = answer.ending
         if answer.current_run != answer.run_id:
             leg = self.runs_by_id.get(answer.current_run)
             if leg is not None:
                 if leg.answers == 0:
                     leg.ending = answer.ending
-                self._carry(leg, position)
+                leg.version = max(leg.version, position)
+                self.touch(leg)
 
-    def _carry(self, run: RunRow, position: int) -> None:
-        run.version = max(run.version, position)
-        self.touch(run)
+    def carry(self) -> None:
+        """Bring what changed in answers over to the rows of the runs that opened them. Once a batch, after the fold."""
+        for row in self.touched[AnswerRow].values():
+            assert isinstance(row, AnswerRow)
+            first = self.runs_by_id.get(row.run_id)
+            if first is None:
+                continue
+            before, after = self._counted.get(row.id, NOTHING_COUNTED), _tally(row)
+            self._counted[row.id] = after
+            first.calls += after[0] - before[0]
+            first.failed_calls += after[1] - before[1]
+            first.incomplete += after[2] - before[2]
+            first.missed += after[3] - before[3]
+            first.violations += after[4] - before[4]
+            if row.skipped:
+                first.skipped = join_words(first.skipped, *row.skipped.split(","))
+            first.version = max(first.version, row.version)
+            self.touch(first)
+
+
+NOTHING_COUNTED = (0, 0, 0, 0, 0)
 
 
 def _tally(answer: AnswerRow) -> tuple[int, int, int, int, int]:
@@ -138,6 +157,7 @@ def _tally(answer: AnswerRow) -> tuple[int, int, int, int, int]:
     return answer.calls, answer.failed, incomplete, answer.missed, answer.violations
 
 
+@lru_cache(maxsize=4096)
 def join_words(words: str, *more: str) -> str:
     """Comma-separated sorted words with some more: how sets of closed words rest in a column."""
     return ",".join(sorted({word for word in (*words.split(","), *more) if word}))

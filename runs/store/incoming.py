@@ -6,15 +6,16 @@ Positions are drawn from the project's counter; ids are `project.id << 40 | posi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from django.db.models import F
 
 from runs import models
+from runs.store.ask import among_ids, among_words, ask, listed, locked
 from runs.store.book import ID_BITS
 from runs.store.rows import NoteEntry, ProjectFacts
-from runs.store.writes import insert_rows
+from runs.store.writes import insert_rows, run_many
 
 EVENT_COLUMNS = ("id", "project_id", "stream_id", "seq", "type", "run", "received_ms", "body")
 TEXT_COLUMNS = ("project_id", "position", "kind", "text", "cut")
@@ -83,29 +84,30 @@ class OpenedStream:
 
 def lock_project(project_id: int) -> LockedProject | None:
     """The project's row, locked to the end of the transaction; None when it is gone."""
-    row = models.Project.objects.select_for_update().filter(id=project_id).first()
-    if row is None:
-        return None
-    return LockedProject(
-        facts=ProjectFacts(row.pk, row.secret, row.epoch, row.ledger_limit),
-        position=row.position,
-        row_number=row.row_number,
-        keep_text=row.keep_text,
-        silent_after_s=row.silent_after_s,
+    statement = (
+        "SELECT secret, epoch, ledger_limit, position, row_number, keep_text, silent_after_s "
+        "FROM runs_project WHERE id = %s"
     )
+    for secret, epoch, ledger_limit, position, row_number, keep_text, silent_after_s in ask(
+        locked(statement), project_id
+    ):
+        facts = ProjectFacts(project_id, secret, epoch, ledger_limit)
+        return LockedProject(facts, position, row_number, bool(keep_text), silent_after_s)
+    return None
 
 
 def save_project(project: LockedProject) -> None:
-    changed: dict[str, object] = {"position": project.position, "row_number": project.row_number}
-    if project.unknown:
-        changed["unknown_events"] = F("unknown_events") + project.unknown
-    if project.dropped:
-        changed["dropped_events"] = F("dropped_events") + project.dropped
-    if project.refused:
-        changed["refused_events"] = F("refused_events") + project.refused
-    if project.words_changed:
-        changed["words_version"] = F("words_version") + 1
-    models.Project.objects.filter(id=project.facts.id).update(**changed)
+    run_many(
+        "UPDATE runs_project SET position = %s, row_number = %s, unknown_events = unknown_events + %s, "
+        "dropped_events = dropped_events + %s, refused_events = refused_events + %s, "
+        "words_version = words_version + %s WHERE id = %s",
+        [
+            (
+                *(project.position, project.row_number, project.unknown, project.dropped, project.refused),
+                *(int(project.words_changed), project.facts.id),
+            )
+        ],
+    )
 
 
 STREAM_COLUMNS = (
@@ -114,18 +116,24 @@ STREAM_COLUMNS = (
 )
 
 
-def load_streams(stream_ids: Iterable[int], runs: Iterable[str]) -> dict[int, LockedStream]:
+def load_streams(stream_ids: Collection[int], runs: Collection[str]) -> dict[int, LockedStream]:
     """The streams with their holes, and which of `runs` were deleted on them."""
-    found = {
-        values[0]: LockedStream(*values)
-        for values in models.Stream.objects.filter(id__in=list(stream_ids)).values_list(*STREAM_COLUMNS)
-    }
-    holes = models.Hole.objects.filter(stream__in=list(found)).order_by("first")
-    for stream_id, hole_id, first, last in holes.values_list("stream_id", "id", "first", "last"):
-        found[stream_id].holes.append(HoleRange(hole_id, first, last))
+    columns = ", ".join(STREAM_COLUMNS)
+    rows = ask(f"SELECT {columns} FROM runs_stream WHERE {among_ids('id')}", listed(stream_ids))
+    found = {values[0]: LockedStream(*values) for values in rows}
+    for stream in found.values():
+        stream.ended = bool(stream.ended)
+    if any(stream.missing for stream in found.values()):
+        statement = (
+            f"SELECT stream_id, id, first, last FROM runs_hole WHERE {among_ids('stream_id')} ORDER BY first"
+        )
+        for stream_id, hole_id, first, last in ask(statement, listed(found)):
+            found[stream_id].holes.append(HoleRange(hole_id, first, last))
+    condition = f"{among_ids('stream_id')} AND {among_words('run')}"
     deleted: dict[int, set[str]] = {}
-    gone = models.Tombstone.objects.filter(stream__in=list(found), run__in=list(runs))
-    for stream_id, run in gone.values_list("stream_id", "run"):
+    for stream_id, run in ask(
+        f"SELECT stream_id, run FROM runs_tombstone WHERE {condition}", listed(found), listed(runs)
+    ):
         deleted.setdefault(stream_id, set()).add(run)
     for stream_id, names in deleted.items():
         found[stream_id].tombstones = frozenset(names)
@@ -133,19 +141,21 @@ def load_streams(stream_ids: Iterable[int], runs: Iterable[str]) -> dict[int, Lo
 
 
 def save_streams(streams: Iterable[LockedStream]) -> None:
-    for stream in streams:
-        models.Stream.objects.filter(id=stream.id).update(
-            acked=stream.acked,
-            ended=stream.ended,
-            kept=stream.kept,
-            dropped=stream.dropped,
-            refused=stream.refused,
-            repeated=stream.repeated,
-            missing=stream.missing,
-            last_ms=stream.last_ms,
-        )
+    listed_streams = list(streams)
+    run_many(
+        "UPDATE runs_stream SET acked = %s, ended = %s, kept = %s, dropped = %s, refused = %s, repeated = %s, "
+        "missing = %s, last_ms = %s WHERE id = %s",
+        [
+            (
+                *(stream.acked, stream.ended, stream.kept, stream.dropped, stream.refused, stream.repeated),
+                *(stream.missing, stream.last_ms, stream.id),
+            )
+            for stream in listed_streams
+        ],
+    )
+    for stream in listed_streams:
         if stream.holes_changed:
-            models.Hole.objects.filter(stream=stream.id).delete()
+            run_many("DELETE FROM runs_hole WHERE stream_id = %s", [(stream.id,)])
             rows = [(stream.id, hole.first, hole.last) for hole in stream.holes]
             insert_rows("runs_hole", ("stream_id", "first", "last"), rows)
 

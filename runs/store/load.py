@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
-from django.db import models as django_models
-from django.db.models import Q
 
-from runs import models
-from runs.store.book import NOT_ENDED, NOTHING_YET, Book
+from runs.store.ask import among_ids, among_words, ask, ask_rows, listed
+from runs.store.book import NOTHING_YET, Book
 from runs.store.rows import (
     AnswerRow,
     DeclaredNameRow,
@@ -26,7 +23,8 @@ from runs.store.rows import (
 )
 
 R = TypeVar("R", bound=Row)
-CHUNK = 500  # SQLite allows 32,766 variables a statement; a batch of streams and runs stays well below
+# In the words and the order of the partial indexes on runs_answer, or SQLite would not use them.
+HERE_NOT_ENDED = "epoch = %s AND ending IN ('running', 'asked', 'silent')"
 
 
 @dataclass(slots=True)
@@ -54,25 +52,24 @@ class Wants:
 def open_book(project: ProjectFacts, row_number: int, wants: Wants) -> Book:
     """The book of `project` at its epoch with everything `wants` names. Asks the database, writes nothing."""
     book = Book(project, row_number)
-    book.stream_names = dict(models.Stream.objects.filter(id__in=wants.streams).values_list("id", "name"))
-    for memory in _rows(StreamMemoryRow, models.StreamMemory, book, stream__in=wants.streams):
+    streams = listed(wants.streams)
+    book.stream_names = dict(ask(f"SELECT id, name FROM runs_stream WHERE {among_ids('id')}", streams))
+    for memory in _rows(StreamMemoryRow, book, among_ids("stream_id"), streams):
         book.memories[memory.stream_id] = memory
-    for waiting in _rows(WaitingRow, models.Waiting, book, stream__in=wants.streams):
+    for waiting in _rows(WaitingRow, book, among_ids("stream_id"), streams):
         book.file_waiting(waiting)
     _load_runs(book, wants)
     _load_turns(book, wants)
     if wants.names:
-        for names in _chunks(wants.names):
-            for seen in _rows(SeenNameRow, models.SeenName, book, name__in=names):
-                book.seen[seen.name] = seen
+        for seen in _rows(SeenNameRow, book, among_words("name"), listed(wants.names)):
+            book.seen[seen.name] = seen
     if wants.declared:
-        found = _rows(DeclaredNameRow, models.DeclaredName, book, tool__in=wants.declared)
+        found = _rows(DeclaredNameRow, book, among_words("tool"), listed(wants.declared))
         for declared in sorted(found, key=lambda row: row.position):
             book.declared[declared.tool] = declared
     if wants.delegations:
-        book.rosters = _rows(
-            RosterRow, models.Roster, book, tool__in=wants.delegations, stream__in=wants.streams
-        )
+        condition = f"{among_words('tool')} AND {among_ids('stream_id')}"
+        book.rosters = _rows(RosterRow, book, condition, listed(wants.delegations), streams)
     return book
 
 
@@ -81,9 +78,9 @@ def _load_runs(book: Book, wants: Wants) -> None:
     for stream_id, name in wants.runs:
         by_stream.setdefault(stream_id, set()).add(name)
     for stream_id, names in by_stream.items():
-        for chunk in _chunks(names):
-            for run in _rows(RunRow, models.Run, book, stream=stream_id, name__in=chunk):
-                book.file_run(run)
+        condition = f"stream_id = %s AND {among_words('name')}"
+        for run in _rows(RunRow, book, condition, stream_id, listed(names)):
+            book.file_run(run)
     also: set[int] = set()
     for stream_id, memory in book.memories.items():
         if wants.last_runs or stream_id in wants.last_turns:
@@ -93,7 +90,8 @@ def _load_runs(book: Book, wants: Wants) -> None:
     }
     _file_runs(book, also)
     if wants.whole_streams:
-        for run in _rows(RunRow, models.Run, book, stream__in=wants.whole_streams, finished=False):
+        condition = f"{among_ids('stream_id')} AND NOT finished"
+        for run in _rows(RunRow, book, condition, listed(wants.whole_streams)):
             if run.id not in book.runs_by_id:
                 book.file_run(run)
 
@@ -103,85 +101,88 @@ def _last_runs(memory: StreamMemoryRow) -> set[int]:
 
 
 def _file_runs(book: Book, ids: set[int]) -> None:
-    for chunk in _chunks(ids - set(book.runs_by_id)):
-        for run in _rows(RunRow, models.Run, book, id__in=chunk):
+    missing = ids - set(book.runs_by_id)
+    if missing:
+        for run in _rows(RunRow, book, among_ids("id"), listed(missing)):
             book.file_run(run)
 
 
 def _load_turns(book: Book, wants: Wants) -> None:
     """The turns of the runs, of streams with a hole, and of calls that wait; then their legs' runs and their calls."""
-    wanted_runs = {run.id for key in wants.runs if (run := book.runs.get(key)) is not None}
+    runs = {run.id for key in wants.runs if (run := book.runs.get(key)) is not None}
     for stream_id in wants.last_turns & set(book.memories):
-        wanted_runs |= _last_runs(book.memories[stream_id])
-    answer_ids: set[int] = set()
-    for chunk in _chunks(wanted_runs):
-        answer_ids |= set(models.Leg.objects.filter(run__in=chunk).values_list("answer_id", flat=True))
-    not_ended = models.Answer.objects.filter(epoch=book.project.epoch, ending__in=NOT_ENDED)
-    if wants.whole_streams:
-        answer_ids |= set(not_ended.filter(stream__in=wants.whole_streams).values_list("id", flat=True))
-    call_ids = wants.pauses | {
-        call_id
-        for stream_id, name, call_id in wants.leg_ends
-        if (run := book.runs.get((stream_id, name))) is None or run.begun in NOTHING_YET
-    }
-    if call_ids:
-        answer_ids |= _waiting_turns(book, wants, not_ended, call_ids)
-    if not answer_ids:
-        return
+        runs |= _last_runs(book.memories[stream_id])
     legs: dict[int, list[int]] = {}
-    for chunk in _chunks(answer_ids):
-        rows = (
-            models.Leg.objects.filter(answer__in=chunk).order_by("number").values_list("answer_id", "run_id")
-        )
-        for answer_id, run_id in rows:
-            legs.setdefault(answer_id, []).append(run_id)
-        for answer in _rows(AnswerRow, models.Answer, book, id__in=chunk):
-            book.file_answer(answer, ())
+    if runs:
+        _add_legs(legs, f"SELECT answer_id FROM runs_leg WHERE {among_ids('run_id')}", listed(runs))
+    others = _turns_not_ended(book, wants) - set(legs)
+    if others:
+        _add_legs(legs, f"SELECT id FROM runs_answer WHERE {among_ids('id')}", listed(others))
+    if not legs:
+        return
+    for answer in _rows(AnswerRow, book, among_ids("id"), listed(legs)):
+        book.file_answer(answer, ())
     for answer in sorted(book.answers.values(), key=lambda a: a.opened_position):
-        for run_id in legs.get(answer.id, ()):
+        for run_id in legs[answer.id]:
             book.answers_of_run.setdefault(run_id, []).append(answer)
     _file_runs(book, {run_id for run_ids in legs.values() for run_id in run_ids})
     _load_calls(book, wants)
 
 
-def _waiting_turns(
-    book: Book, wants: Wants, not_ended: django_models.QuerySet[models.Answer], call_ids: set[str]
-) -> set[int]:
-    sessions = {run.session for run in book.runs_by_id.values() if run.session} | wants.sessions
-    near = Q(stream__in=wants.streams) | Q(session__in=sessions, project=book.project.id)
-    turns = set(not_ended.filter(near).values_list("id", flat=True))
+def _add_legs(legs: dict[int, list[int]], answers: str, *parameters: object) -> None:
+    """The legs, in their order, of the answers that the SELECT `answers` names."""
+    statement = (
+        f"SELECT answer_id, run_id FROM runs_leg WHERE answer_id IN ({answers}) ORDER BY answer_id, number"
+    )
+    for answer_id, run_id in ask(statement, *parameters):
+        legs.setdefault(answer_id, []).append(run_id)
+
+
+def _turns_not_ended(book: Book, wants: Wants) -> set[int]:
+    """Turns that a hole or a refusal concerns, and turns with a call that an end or a pause of this batch may name."""
     found: set[int] = set()
-    for chunk in _chunks(turns):
-        found |= set(
-            models.ToolCall.objects.filter(answer__in=chunk, call_id__in=call_ids)
-            .exclude(state="closed")
-            .values_list("answer_id", flat=True)
-        )
+    if wants.whole_streams:
+        statement = f"SELECT id FROM runs_answer WHERE {among_ids('stream_id')} AND {HERE_NOT_ENDED}"
+        found |= {row[0] for row in ask(statement, listed(wants.whole_streams), book.project.epoch)}
+    call_ids = wants.pauses | {
+        call_id
+        for stream_id, name, call_id in wants.leg_ends
+        if (run := book.runs.get((stream_id, name))) is None or run.begun in NOTHING_YET
+    }
+    if not call_ids:
+        return found
+    statement = f"SELECT id FROM runs_answer WHERE {among_ids('stream_id')} AND {HERE_NOT_ENDED}"
+    turns = {row[0] for row in ask(statement, listed(wants.streams), book.project.epoch)}
+    sessions = {run.session for run in book.runs_by_id.values() if run.session} | wants.sessions
+    if sessions:
+        condition = f"project_id = %s AND {among_words('session')} AND session <> '' AND {HERE_NOT_ENDED}"
+        statement = f"SELECT id FROM runs_answer WHERE {condition}"
+        turns |= {row[0] for row in ask(statement, book.project.id, listed(sessions), book.project.epoch)}
+    if turns:
+        condition = f"{among_ids('answer_id')} AND {among_words('call_id')} AND state <> 'closed'"
+        statement = f"SELECT answer_id FROM runs_toolcall WHERE {condition}"
+        found |= {row[0] for row in ask(statement, listed(turns), listed(call_ids))}
     return found
 
 
 def _load_calls(book: Book, wants: Wants) -> None:
+    """Calls that may still change; of answers that a host's ledger is compared with, all."""
+    unfinished = f"{among_ids('answer_id')} AND (state <> 'closed' OR tool IS NULL)"
+    calls = {call.id: call for call in _rows(ToolCallRow, book, unfinished, listed(book.answers))}
     compared = {
         answer.id
         for key in wants.all_calls
         if (run := book.runs.get(key)) is not None
         for answer in book.answers_of_run.get(run.id, ())
     }
-    for chunk in _chunks(book.answers):
-        unfinished = ~Q(state="closed") | Q(tool__isnull=True) | Q(answer__in=compared & set(chunk))
-        found = _rows(ToolCallRow, models.ToolCall, book, unfinished, answer__in=chunk)
-        for call in sorted(found, key=lambda c: (c.answer_id, c.number)):
-            book.file_call(call)
+    if compared:
+        for call in _rows(ToolCallRow, book, among_ids("answer_id"), listed(compared)):
+            calls.setdefault(call.id, call)
+    for call in sorted(calls.values(), key=lambda c: (c.answer_id, c.number)):
+        book.file_call(call)
 
 
-def _rows(row: type[R], model: type[Any], book: Book, *conditions: Q, **filters: Any) -> list[R]:
-    found = model.objects.filter(*conditions, project_id=book.project.id, epoch=book.project.epoch, **filters)
-    return [row(*values) for values in found.values_list(*row.columns())]
-
-
-T = TypeVar("T")
-
-
-def _chunks(items: Iterable[T]) -> Iterable[Sequence[T]]:
-    listed = list(items)
-    return (listed[i : i + CHUNK] for i in range(0, len(listed), CHUNK))
+def _rows(table: type[R], book: Book, condition: str, *parameters: object) -> list[R]:
+    """Of the book's project and epoch only: a rebuild's rows stand beside them."""
+    here = f"project_id = %s AND epoch = %s AND {condition}"
+    return ask_rows(table, here, book.project.id, book.project.epoch, *parameters)

@@ -7,8 +7,12 @@ docs/decisions/004-positions-and-ids.md. Reasons and skips are comma-separated s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 
 @dataclass(slots=True)
@@ -22,10 +26,11 @@ class Row:
 
     @classmethod
     def columns(cls) -> tuple[str, ...]:
-        return tuple(field.name for field in fields(cls))
+        return COLUMNS[cls]
 
     def values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.columns())
+        """In the order of `columns`."""
+        return _VALUES[type(self)](self)
 
 
 @dataclass(slots=True)
@@ -283,6 +288,19 @@ TABLES: tuple[type[Row], ...] = (
 )
 
 
+COLUMNS: dict[type[Row], tuple[str, ...]] = {
+    table: tuple(field.name for field in fields(table)) for table in TABLES
+}
+# The places of the columns that are true or false (or unknown).
+FLAGS: dict[type[Row], tuple[int, ...]] = {
+    table: tuple(place for place, field in enumerate(fields(table)) if str(field.type).startswith("bool"))
+    for table in TABLES
+}
+_VALUES: dict[type[Row], Callable[[Row], tuple[Any, ...]]] = {
+    table: attrgetter(*COLUMNS[table]) for table in TABLES
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectFacts:
     """What the fold knows of a project. `secret` keys the opaque ids."""
@@ -293,8 +311,7 @@ class ProjectFacts:
     ledger_limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class NoteEntry:
+class NoteEntry(Struct, frozen=True):
     """A fact that is no event, at its position: gap, lost, refused, unnumbered, silent, deleted."""
 
     position: int

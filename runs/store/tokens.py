@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,6 +15,7 @@ from django.utils import timezone
 from runs.models import Token
 from runs.rules.display_name import ecma_trim
 from runs.rules.plain_line import plain_line_problem
+from runs.store.ask import among_ids, ask, listed
 
 PREFIX = "fp_"
 HINT_CHARS = 8
@@ -73,11 +74,10 @@ def find_token(secret: object) -> TokenRow | None:
     return None if found is None else _row(found)
 
 
-def tokens_in_force(token_ids: Iterable[int]) -> frozenset[int]:
+def tokens_in_force(token_ids: Collection[int]) -> frozenset[int]:
     """Those of `token_ids` that are not revoked and not gone: asked again at every commit. One query."""
-    return frozenset(
-        Token.objects.filter(pk__in=tuple(token_ids), revoked_at=None).values_list("pk", flat=True)
-    )
+    statement = f"SELECT id FROM runs_token WHERE {among_ids('id')} AND revoked_at IS NULL"
+    return frozenset(row[0] for row in ask(statement, listed(token_ids)))
 
 
 def touch_used(token_id: int) -> None:

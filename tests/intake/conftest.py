@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from runs.models import Project
+from tests.orphans import no_orphans as no_orphans
 from tests.wire import make_project, make_token
 
 

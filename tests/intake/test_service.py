@@ -265,15 +265,15 @@ def test_a_database_that_cannot_be_asked_for_the_token_is_no_wrong_token(
 
 @contextmanager
 def poison(monkeypatch: pytest.MonkeyPatch, is_poison: Callable[[Entry], bool]) -> Iterator[None]:
-    fold = settle.fold
+    fold_all = settle.fold_all
 
-    def fold_or_fail(book: Any, entry: Entry) -> None:
-        if is_poison(entry):
+    def fold_or_fail(book: Any, entries: list[Entry]) -> None:
+        if any(is_poison(entry) for entry in entries):
             raise ArithmeticError("what was said")
-        fold(book, entry)
+        fold_all(book, entries)
 
     with monkeypatch.context() as patched:
-        patched.setattr(settle, "fold", fold_or_fail)
+        patched.setattr(settle, "fold_all", fold_or_fail)
         yield
 
 

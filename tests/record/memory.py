@@ -17,7 +17,7 @@ import msgspec
 from runs.intake.numbering import Batch, Item, Missing, Work, settle_batch
 from runs.models import Project, RecordRow, Stream
 from runs.record.entries import Entry
-from runs.record.fold import fold
+from runs.record.fold import fold_all
 from runs.rules.kept import Dropped, Kept, Refused
 from runs.store.book import ID_BITS, Book
 from runs.store.incoming import LockedProject, LockedStream
@@ -60,9 +60,9 @@ class MemoryRecord:
         return self.arrive((Item(seq, read) for seq, read in enumerate(events, first)), stream)
 
     def fold(self, entries: Iterable[Entry]) -> MemoryRecord:
-        for entry in entries:
-            self.entries.append(entry)
-            fold(self.book, entry)
+        listed = list(entries)
+        self.entries += listed
+        fold_all(self.book, listed)
         return self
 
     # -- what the record says --
@@ -74,7 +74,7 @@ class MemoryRecord:
     def tell(self, answer: AnswerRow) -> dict[str, Any]:
         """An answer in the words of the recordings' facts, and its texts and totals."""
         book = self.book
-        legs = [leg for leg in book.touched.get(LegRow, {}).values() if leg.answer_id == answer.id]  # type: ignore[attr-defined]
+        legs = [leg for leg in book.touched[LegRow].values() if leg.answer_id == answer.id]  # type: ignore[attr-defined]
         return {
             "run": book.runs_by_id[answer.run_id].name,
             "path": answer.path,
@@ -104,7 +104,7 @@ class MemoryRecord:
         return {
             table.table: sorted(
                 (_plain(table, row.values(), {s.id: s.name for s in self.streams.values()}))
-                for row in self.book.touched.get(table, {}).values()
+                for row in self.book.touched[table].values()
             )
             for table in TABLES
         }
