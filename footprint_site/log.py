@@ -15,6 +15,15 @@ class WithoutContent(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
 
+    def format(self, record: logging.LogRecord) -> str:
+        """A library may print an exception as part of its sentence: there, too, its type only."""
+        if isinstance(record.args, tuple) and any(isinstance(arg, BaseException) for arg in record.args):
+            record = logging.makeLogRecord(record.__dict__)
+            record.args = tuple(
+                type(arg).__name__ if isinstance(arg, BaseException) else arg for arg in record.args or ()
+            )
+        return super().format(record)
+
     def formatException(  # noqa: N802 - the name is logging's
         self,
         ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],

@@ -120,6 +120,17 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    DATABASES["default"]["OPTIONS"] = {
+        # A database that vanished without a word is given up within a minute, not after the system's 15.
+        "connect_timeout": 10,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 30_000,
+        # Who waits for a lock says so in the log (as on SQLite); a process that stopped with one gives it back.
+        "options": "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s",
+        **DATABASES["default"].get("OPTIONS", {}),
+    }
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

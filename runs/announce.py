@@ -19,6 +19,7 @@ import contextlib
 import logging
 import secrets
 import threading
+import time
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -29,6 +30,8 @@ from channels.layers import InMemoryChannelLayer, get_channel_layer
 log = logging.getLogger("footprint.announce")
 
 MESSAGE = "footprint.changed"
+TOLD_WITHIN_S = 5.0  # a Redis that does not answer holds nobody longer
+TRY_AGAIN_S = 1.0
 _HERE = secrets.token_hex(8)  # this process, so that it does not pass on its own rings
 
 
@@ -181,14 +184,50 @@ def _group(project_id: int) -> str:
 
 async def _tell_others(changed: Changed) -> None:
     layer = _joining_layer()
-    if layer is None:
-        return
+    if layer is None or _others.are_let_be():
+        return  # their pages' slow tick finds the change
+    message = {"type": MESSAGE, "from": _HERE, "changed": asdict(changed)}
     try:
-        await layer.group_send(
-            _group(changed.project_id), {"type": MESSAGE, "from": _HERE, "changed": asdict(changed)}
-        )
-    except Exception:  # whatever a broken connection raises: the pages' slow tick finds the change
-        log.warning("Other processes could not be told of a change; their pages will find it", exc_info=True)
+        async with asyncio.timeout(TOLD_WITHIN_S):
+            await layer.group_send(_group(changed.project_id), message)
+    except Exception as problem:  # whatever a broken connection raises, or a full layer
+        _others.cannot_be_told(problem)
+    else:
+        _others.were_told()
+
+
+class _Others:
+    """Whether the other processes can be told. While they cannot, one ring in a while tries; the log says both once."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._next_try = 0.0
+
+    def are_let_be(self) -> bool:
+        now = time.monotonic()
+        if self._since is None or now >= self._next_try:
+            # Whoever tries is alone: the others must not queue up behind a Redis that does not answer.
+            self._next_try = now + TRY_AGAIN_S
+            return False
+        return True
+
+    def cannot_be_told(self, problem: Exception) -> None:
+        if self._since is None:
+            self._since = time.monotonic()
+            log.warning(
+                "Other processes cannot be told of changes (%s); their pages look by themselves",
+                type(problem).__name__,
+            )
+
+    def were_told(self) -> None:
+        if self._since is not None:
+            log.info(
+                "Other processes are told of changes again, after %.0f s", time.monotonic() - self._since
+            )
+            self._since = None
+
+
+_others = _Others()
 
 
 class _Relay:
@@ -203,7 +242,7 @@ class _Relay:
         self._task: asyncio.Task[None] | None = None
 
     async def join(self, project_id: int) -> None:
-        async with self._lock:
+        async with asyncio.timeout(TOLD_WITHIN_S), self._lock:
             if self._channel is None:
                 self._channel = await self._layer.new_channel("footprint")
                 self._task = self.loop.create_task(self._listen(self._channel))
@@ -242,5 +281,7 @@ async def _hear_others(project_id: int) -> None:
         _relay = _Relay(layer)
     try:
         await _relay.join(project_id)
-    except Exception:
-        log.warning("Rings of other processes cannot be heard; pages look by themselves", exc_info=True)
+    except Exception as problem:
+        log.warning(
+            "Rings of other processes cannot be heard (%s); pages look by themselves", type(problem).__name__
+        )

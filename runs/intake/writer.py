@@ -34,6 +34,9 @@ MOST_ITEMS = 5_000  # in one transaction: bounds its length and a book's size
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 # PostgreSQL's classes of trouble that pass: connection, resources, operator, rollback, not now, read only.
 PASSING_SQLSTATES = ("08", "53", "57", "40", "55", "25")
+# A statement that took longer than the database allows. What was too much in one transaction may fit in two, so this is
+# halved like what is rejected; but one event alone is never refused for it, it comes again.
+CANCELLED = "57014"
 # SQLite's: locked by others, no memory, read only, interrupted, no disk, full, cannot be opened.
 PASSING_SQLITE = frozenset(
     [
@@ -70,9 +73,9 @@ class Writer:
         self._on_changed = on_changed
         self._jobs: queue.SimpleQueue[_Brought | _Call | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        # (stream, epoch) of connections that end because a batch could not be settled: what they brought behind it
-        # must not be taken for the far side of a hole.
-        self._broken: set[tuple[int, int]] = set()
+        # Connections (stream -> epoch) that end because a batch could not be settled: what they brought behind it
+        # must not be taken for the far side of a hole. An older epoch of a stream is dropped anyway.
+        self._broken: dict[int, int] = {}
         # A daemon: a database that never answers must not keep a stopping server alive.
         self._thread = threading.Thread(target=self._run, name="footprint-writer", daemon=True)
 
@@ -137,7 +140,7 @@ class Writer:
             log.exception("What came could not be settled; its connections end")
             for brought in group:
                 if not brought.told:
-                    self._broken.add(_connection_of(brought.batch))
+                    self._break(brought.batch)
                     brought.tell(Settled(0, end="trouble"))
         if follow is not None:
             self._run_call(follow)
@@ -158,7 +161,7 @@ class Writer:
     def _settle(self, group: list[_Brought]) -> None:
         by_project: dict[int, list[_Brought]] = {}
         for brought in group:
-            if _connection_of(brought.batch) in self._broken:
+            if self._is_broken(brought.batch):
                 brought.tell(Settled(0, end="trouble"))
                 continue
             by_project.setdefault(brought.batch.project_id, []).append(brought)
@@ -173,7 +176,7 @@ class Writer:
         except _GivenUp:
             raise
         except Exception as problem:
-            log.warning("A batch was rejected (%s); looking for the event", type(problem).__name__)
+            log.warning("A batch was rejected (%s); looking for the event", _name_of(problem))
             for brought in projects:
                 for one in brought:
                     self._settle_pieces(one)
@@ -192,7 +195,7 @@ class Writer:
 
     def _halve(self, batch: Batch, told: Settled) -> None:
         """Add to `told` what became of each piece, in order, up to one after which the connection must end."""
-        if told.end or _connection_of(batch) in self._broken:
+        if told.end or self._is_broken(batch):
             told.end = told.end or "trouble"
             return
         try:
@@ -207,13 +210,14 @@ class Writer:
                 self._halve(replace(batch, items=items[middle:]), told)
                 return
             item = items[0]
-            if not isinstance(item, Item) or isinstance(item.read, Refused):
-                log.error("A batch cannot be settled (%s): its connection ends", type(problem).__name__)
-                self._broken.add(_connection_of(batch))
+            cancelled = _state_of(problem) == CANCELLED
+            if cancelled or not isinstance(item, Item) or isinstance(item.read, Refused):
+                log.error("A batch cannot be settled (%s): its connection ends", _name_of(problem))
+                self._break(batch)
                 told.end = "trouble"
                 return
             log.warning(
-                "Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, type(problem).__name__
+                "Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, _name_of(problem)
             )
             read = Refused("unstorable", "event: the database could not store it", _run_of(item))
             self._halve(replace(batch, items=[Item(item.seq, read)]), told)
@@ -226,20 +230,36 @@ class Writer:
             self._on_changed(changed)
 
     def _patiently(self, function: Callable[[], Any]) -> Any:
-        """Run in a transaction; when the database cannot be reached, again until it can."""
+        """Run in a transaction; when the database cannot be reached, again until it can. The log says both once."""
         pause = FIRST_PAUSE_S
+        since: float | None = None
         while True:
             try:
                 with transaction.atomic():
-                    return function()
+                    result = function()
             except (DatabaseError, InterfaceError) as problem:
                 if not _passes(problem):
                     raise
-                log.warning("The database cannot be written (%s); trying again", type(problem).__name__)
+                if since is None:
+                    since = time.monotonic()
+                    log.warning(
+                        "The database cannot be written (%s): nothing is acknowledged until it can",
+                        _name_of(problem),
+                    )
                 connection.close()
                 if self._stopping.wait(pause):
                     raise _GivenUp from problem
                 pause = min(LONGEST_PAUSE_S, pause * 2)
+            else:
+                if since is not None:
+                    log.info("The database can be written again, after %.0f s", time.monotonic() - since)
+                return result
+
+    def _break(self, batch: Batch) -> None:
+        self._broken[batch.stream_id] = batch.epoch
+
+    def _is_broken(self, batch: Batch) -> bool:
+        return self._broken.get(batch.stream_id) == batch.epoch
 
 
 class _GivenUp(Exception):
@@ -254,8 +274,16 @@ def _run_of(item: Item) -> str | None:
     return getattr(getattr(item.read, "meta", None), "run_id", None)
 
 
-def _connection_of(batch: Batch) -> tuple[int, int]:
-    return batch.stream_id, batch.epoch
+def _state_of(problem: BaseException) -> str | None:
+    """PostgreSQL's code, where it gave one."""
+    return getattr(problem.__cause__, "sqlstate", None)
+
+
+def _name_of(problem: BaseException) -> str:
+    """What it was, for the log: its type and the database's code, never its message."""
+    cause = problem.__cause__
+    code = getattr(cause, "sqlite_errorname", None) or _state_of(problem)
+    return f"{type(problem).__name__}, {code}" if code else type(problem).__name__
 
 
 def _passes(problem: Exception) -> bool:
@@ -263,10 +291,10 @@ def _passes(problem: Exception) -> bool:
     cause = problem.__cause__
     if isinstance(cause, sqlite3.Error):
         return getattr(cause, "sqlite_errorcode", 0) & 0xFF in PASSING_SQLITE
-    state = getattr(cause, "sqlstate", None)
+    state = _state_of(problem)
     if state is None:  # psycopg itself: the connection broke
         return isinstance(problem, OperationalError | InterfaceError)
-    return bool(state.startswith(PASSING_SQLSTATES))
+    return state.startswith(PASSING_SQLSTATES) and state != CANCELLED
 
 
 def now_ms() -> int:

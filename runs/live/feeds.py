@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 
 from channels.db import database_sync_to_async
+from django.db import DatabaseError, InterfaceError
 
 from runs import announce
 from runs.live.sources import Reading, Source, Version
@@ -64,6 +65,7 @@ class Feed:
         self._parts: dict[str, Part] = {}
         self._settled = False
         self._due_s: float | None = None
+        self._failing = False
         self._began: Version | None = None
         self._pages: set[asyncio.Event] = set()
         self._on_empty = on_empty
@@ -145,8 +147,17 @@ class Feed:
                 begun = loop.time()
                 try:
                     await self._look()
+                except (DatabaseError, InterfaceError) as problem:
+                    if not self._failing:  # said once, however long it lasts
+                        log.warning(
+                            "The record of open pages cannot be read (%s); trying again",
+                            type(problem).__name__,
+                        )
+                    self._failing = True
                 except Exception:
                     log.warning("A live page's record could not be read; trying again", exc_info=True)
+                else:
+                    self._failing = False
                 if self.version is not None or self.gone:
                     self._first_look.set()
                 took = loop.time() - begun

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
+from django.db import DatabaseError, InterfaceError
 
 from runs.live.feeds import Feed, Feeds, Frame
 from runs.live.gate import Gate
@@ -34,7 +35,7 @@ log = logging.getLogger("footprint.live")
 
 Message = dict[str, Any]
 
-LOG_IN, FORBIDDEN, NOTHING_HERE, NOT_OURS = 4401, 4403, 4404, 4400
+LOG_IN, FORBIDDEN, NOTHING_HERE, NOT_OURS, TROUBLE = 4401, 4403, 4404, 4400, 1011
 FIRST_WORD_S = 10.0
 LOOK_EVERY_S = 5.0  # so often a page that hears nothing new is checked all the same
 BEAT_EVERY_S = 20.0
@@ -104,10 +105,14 @@ class LiveSocket:
             await self._close(closed)
         except _Left:
             pass
+        except (DatabaseError, InterfaceError):  # the gate has said it; the page comes back by itself
+            await self._close(_Closed(TROUBLE))
         finally:
             for task in (reader, shower):
                 task.cancel()
-                with contextlib.suppress(asyncio.CancelledError, _Closed, _Left):
+                with contextlib.suppress(
+                    asyncio.CancelledError, _Closed, _Left, DatabaseError, InterfaceError
+                ):
                     await task
 
     # -- hearing the page -------------------------------------------------------------------------
@@ -216,7 +221,7 @@ class LiveSocket:
 
     async def _close(self, closed: _Closed) -> None:
         with contextlib.suppress(Exception):  # the page may have left meanwhile
-            if closed.code != NOT_OURS:
+            if closed.code not in (NOT_OURS, TROUBLE):
                 await self._send({"type": "websocket.send", "text": _GONE})
             await self._send({"type": "websocket.close", "code": closed.code})
 
