@@ -20,7 +20,10 @@ from pathlib import Path
 log = logging.getLogger("footprint.processes")
 
 MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0  # before a process that died starts again; doubled while it keeps dying
+FIRST_PAUSE_S, LONGEST_PAUSE_S = (
+    0.5,
+    30.0,
+)  # before a process that died starts again; doubled while it keeps dying
 LIVED_WELL_S = 60.0  # who served so long died of something new
 STOPPED_WITHIN_S = 25.0  # a process ends itself after 20; then it is killed
 SERVES = b"serves"
