@@ -25,7 +25,7 @@ from bench.harness import Bar, Figure, Samples, percentile
 from bench.senders import RawSender, send_all
 from bench.servers import DATABASES, BenchServer, bench_server
 from bench.watchers import Seen, watchers
-from bench.workload import AGENTS, NAMES, OFFERED, Stream, stream, workload
+from bench.workload import AGENTS, NAMES, OFFERED, Stream, workload
 
 A_SECOND = 200  # events
 MOST_WAITING = 500  # of them without an ack: a server that cannot keep up is not drowned

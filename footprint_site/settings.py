@@ -208,6 +208,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},
         "django.request": {"level": "ERROR"},  # a 404 is no news
+        "channels_redis": {"level": "CRITICAL"},  # a Redis that is away is said once, by footprint.announce
         "footprint": {"level": os.environ.get("FOOTPRINT_LOG") or "INFO"},
     },
 }

@@ -20,3 +20,9 @@ class FullLayer(BaseChannelLayer):
 
     async def group_send(self, group: str, message: dict[str, Any]) -> None:
         raise ChannelFull
+
+    async def send(self, channel: str, message: dict[str, Any]) -> None:
+        raise ChannelFull
+
+    async def flush(self) -> None:
+        """It stays full."""
