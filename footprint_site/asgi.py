@@ -7,8 +7,8 @@ when its clients should be told in a frame that the server restarts (all are clo
 import os
 from typing import Any
 
-from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import URLPattern, path, re_path
@@ -36,7 +36,9 @@ async def _nothing_here(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 nothing_here: Any = _nothing_here  # Django's types know views only
 ingest: Any = IngestSocket.as_asgi()
-live: Any = AuthMiddlewareStack(LiveSocket.as_asgi())
+live: Any = SessionMiddlewareStack(
+    LiveSocket.as_asgi()
+)  # whose session it is, it asks itself, before every send
 sockets: list[URLPattern] = [
     path("ws/ingest/", ingest),
     path("ws/live/", live),

@@ -25,6 +25,9 @@ class WithoutContent(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
 
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(_with_types_only(record))
+
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the name is logging's
         lines: list[str] = []
         error = ei[1]
@@ -51,6 +54,7 @@ class JsonLines(JsonFormatter, WithoutContent):  # type: ignore[misc]  # its exc
         )
 
     def format(self, record: logging.LogRecord) -> str:
+        record = _with_types_only(record)
         record.time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         return super().format(record)
 
@@ -58,3 +62,12 @@ class JsonLines(JsonFormatter, WithoutContent):  # type: ignore[misc]  # its exc
         return {
             name: value for name, value in log_data.items() if name in OURS or isinstance(value, int | float)
         }
+
+
+def _with_types_only(record: logging.LogRecord) -> logging.LogRecord:
+    """The record; where a library prints exceptions as part of its sentence, one with their types instead."""
+    if not isinstance(record.args, tuple) or not any(isinstance(arg, BaseException) for arg in record.args):
+        return record
+    changed = logging.makeLogRecord(record.__dict__)
+    changed.args = tuple(type(arg).__name__ if isinstance(arg, BaseException) else arg for arg in record.args)
+    return changed

@@ -13,7 +13,6 @@ import logging
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -24,71 +23,15 @@ from twisted.internet import defer, reactor
 
 from footprint_site.connections import Connections, WebSocket
 from footprint_site.open_sockets import OpenSockets
+from footprint_site.starting import allow_many_connections
 from runs.intake import service
 
 log = logging.getLogger("footprint.server")
 
-FIRST_PORT = 8000
-PORTS_TRIED = 100
 PING_SECONDS = 20  # a half-open connection is noticed after PING + PONG seconds
 PONG_SECONDS = 30
 FINISHED_WITHIN = 5.0  # seconds for websockets and pages under way; then they are cancelled
 STOPPED_WITHIN = 20.0  # seconds; then the process ends, whatever still runs
-
-
-class PortTaken(Exception):
-    """The sentence to show."""
-
-
-def listen(host: str, port: int | None) -> socket.socket:
-    """A listening socket on this port; without one, on the first free port from 8000.
-
-    It listens before the server starts, so nothing can take the port in between. Port 0 is any free one.
-    """
-    if port is not None:
-        try:
-            return _bound(host, port)
-        except OSError as error:
-            raise PortTaken(
-                f"{host}:{port} cannot be used ({error.strerror}). "
-                "Choose another --port, or leave it out to get a free one."
-            ) from None
-    for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
-        try:
-            return _bound(host, candidate)
-        except OSError:
-            continue
-    raise PortTaken(
-        f"No port from {FIRST_PORT} to {FIRST_PORT + PORTS_TRIED - 1} is free on {host}. Choose one with --port."
-    )
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((host, port))
-        bound.listen(1024)
-        bound.setblocking(False)
-    except OSError:
-        bound.close()
-        raise
-    return bound
-
-
-def address(listening: socket.socket) -> str:
-    """Where a browser on this machine finds it: http://127.0.0.1:8000"""
-    host, port = listening.getsockname()[:2]
-    if host in ("0.0.0.0", "::"):
-        host = "127.0.0.1"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def stop_quietly_until_served() -> None:
-    """A stop before the server is up (while migrating, say) ends the process with 0."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit(0))
 
 
 def serve(
@@ -99,6 +42,7 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT. `on_start` is called on the server's loop when connections are accepted,
     `on_stop` before any of them is closed."""
+    allow_many_connections()
     _Footprint(application, listening, on_start, on_stop).run()
 
 

@@ -139,6 +139,17 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    DATABASES["default"]["OPTIONS"] = {
+        # A database that vanished without a word is given up within a minute, not after the system's 15.
+        "connect_timeout": 10,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 30_000,
+        # Who waits for a lock says so in the log (as on SQLite); a process that stopped with one gives it back.
+        "options": "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s",
+        **DATABASES["default"].get("OPTIONS", {}),
+    }
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -251,6 +262,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},
         "django.request": {"level": "ERROR"},  # a 404 is no news
+        "channels_redis": {"level": "CRITICAL"},  # a Redis that is away is said once, by footprint.announce
         "footprint": {"level": os.environ.get("FOOTPRINT_LOG") or "INFO"},
     },
 }

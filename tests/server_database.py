@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import dj_database_url
 from django.apps import apps
 from django.db import connections
 from django.db.models import Model
@@ -132,13 +133,20 @@ def _is_received(name: str) -> bool:
 
 
 @contextmanager
-def server_database(data: Path) -> Iterator[ServerDatabase]:
-    """A new database, deleted in the end. The server it belongs to brings it up to date when it starts."""
+def server_database(data: Path, url: str | None = None) -> Iterator[ServerDatabase]:
+    """A new database, deleted in the end. The server it belongs to brings it up to date when it starts.
+
+    `url`: a PostgreSQL other than the tests' own; the server may be reached by another address than we are (`url`).
+    """
     alias = f"server_{os.getpid()}_{next(_numbers)}"
-    url = os.environ.get("DATABASE_URL", "")
-    on_server = url.startswith("postgres")
+    own = os.environ.get("DATABASE_URL", "")
+    on_server = (url or own).startswith("postgres")
     name = f"footprint_{alias}" if on_server else str(data / "footprint.sqlite3")
     connections.settings[alias] = {**connections.settings["default"], "NAME": name}
+    if url is not None:
+        parsed = dj_database_url.parse(url, conn_max_age=None)
+        connections.settings[alias] |= {**parsed, "NAME": name, "OPTIONS": {}}
+    url = url or own
     try:
         if on_server:
             _administer(url, f'CREATE DATABASE "{name}"')
@@ -152,6 +160,11 @@ def server_database(data: Path) -> Iterator[ServerDatabase]:
         del connections[alias], connections.settings[alias]
         if on_server:
             _administer(url, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def on_postgres() -> bool:
+    """Whether the tests were told to use PostgreSQL."""
+    return os.environ.get("DATABASE_URL", "").startswith("postgres")
 
 
 def _administer(url: str, statement: str) -> None:

@@ -24,6 +24,7 @@ NOT_TEXT: Final = 1003
 TROUBLE: Final = 1011
 RESTARTING: Final = 1012
 NORMAL: Final = 1000
+LEFT: Final = 1006  # never sent: the other side went without a word
 
 
 @dataclass(frozen=True, slots=True)

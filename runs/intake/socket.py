@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,7 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 
 from runs import measures
-from runs.intake import frames, service
+from runs.intake import endings, frames, service
 from runs.intake.doors import TooMany, WrongToken, doors
 from runs.intake.frames import BareEvents, Bye, Events, Hello, Lost, Problem
 from runs.intake.numbering import Batch, Item, Missing, Settled
@@ -30,8 +29,6 @@ from runs.rules.kept import Dropped, Kept, Refused, keep
 from runs.rules.origin import origin_is_allowed
 from runs.store import incoming
 from runs.store.tokens import TokenRow, find_token, tokens_in_force, touch_used
-
-log = logging.getLogger("footprint.ingest")
 
 Message = dict[str, Any]
 P = ParamSpec("P")
@@ -117,10 +114,9 @@ class IngestSocket:
                 task.result()
         except _Closed as closed:
             await self._close(closed)
-        except _Left:
-            pass
-        except (DatabaseError, InterfaceError) as problem:
-            log.warning("The database cannot be asked (%s): a connection ends", type(problem).__name__)
+        except _Left as left:
+            endings.tell(self.stream_id, left.code, "the sender left without a goodbye")
+        except (DatabaseError, InterfaceError):
             await self._close(
                 _Closed(frames.TROUBLE, "the database cannot be reached; connect again and resume")
             )
@@ -131,6 +127,7 @@ class IngestSocket:
             await asyncio.gather(reader, teller, return_exceptions=True)
 
     async def _close(self, closed: _Closed) -> None:
+        endings.tell(self.stream_id, closed.code, closed.reason)
         with contextlib.suppress(Exception):  # the peer may have left meanwhile
             await self._send({"type": "websocket.send", "text": frames.closing(closed.code, closed.reason)})
             await self._send({"type": "websocket.close", "code": closed.code, "reason": closed.reason[:120]})
@@ -161,7 +158,7 @@ class IngestSocket:
     async def _next_text(self) -> str:
         message = await self._receive()
         if message["type"] == "websocket.disconnect":
-            raise _Left
+            raise _Left(message.get("code") or frames.LEFT)
         text: str | None = message.get("text")
         if text is None:
             raise _Closed(frames.NOT_TEXT, "expected text frames, got a binary one")
@@ -397,6 +394,10 @@ class _Closed(Exception):
 
 class _Left(Exception):
     """The sender is gone; what it brought is settled all the same."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 # The connection that holds each stream in this process, to end an older one at once (others: at their next commit).

@@ -35,6 +35,9 @@ MOST_ITEMS = 5_000  # in one transaction: bounds its length and a book's size
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 # PostgreSQL's classes of trouble that pass: connection, resources, operator, rollback, not now, read only.
 PASSING_SQLSTATES = ("08", "53", "57", "40", "55", "25")
+# A statement that took longer than the database allows. What was too much in one transaction may fit in two, so this is
+# halved like what is rejected; but one event alone is never refused for it, it comes again.
+CANCELLED = "57014"
 # SQLite's: locked by others, no memory, read only, interrupted, no disk, full, cannot be opened.
 PASSING_SQLITE = frozenset(
     [
@@ -179,7 +182,7 @@ class Writer:
         except _GivenUp:
             raise
         except Exception as problem:
-            log.warning("A batch was rejected (%s); looking for the event", type(problem).__name__)
+            log.warning("A batch was rejected (%s); looking for the event", _name_of(problem))
             for brought in projects:
                 for one in brought:
                     self._settle_pieces(one)
@@ -218,13 +221,14 @@ class Writer:
                 self._halve(replace(batch, items=items[middle:]), told)
                 return
             item = items[0]
-            if not isinstance(item, Item) or isinstance(item.read, Refused):
-                log.error("A batch cannot be settled (%s): its connection ends", type(problem).__name__)
+            cancelled = _state_of(problem) == CANCELLED
+            if cancelled or not isinstance(item, Item) or isinstance(item.read, Refused):
+                log.error("A batch cannot be settled (%s): its connection ends", _name_of(problem))
                 self._break(batch)
                 told.end = "trouble"
                 return
             log.warning(
-                "Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, type(problem).__name__
+                "Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, _name_of(problem)
             )
             read = Refused("unstorable", "event: the database could not store it", _run_of(item))
             self._halve(replace(batch, items=[Item(item.seq, read)]), told)
@@ -244,20 +248,30 @@ class Writer:
         return self._broken.get(batch.stream_id) == batch.epoch
 
     def _patiently(self, function: Callable[[], Any]) -> Any:
-        """Run in a transaction; when the database cannot be reached, again until it can."""
+        """Run in a transaction; when the database cannot be reached, again until it can. The log says both once."""
         pause = FIRST_PAUSE_S
+        since: float | None = None
         while True:
             try:
                 with transaction.atomic():
-                    return function()
+                    result = function()
             except (DatabaseError, InterfaceError) as problem:
                 if not _passes(problem):
                     raise
-                log.warning("The database cannot be written (%s); trying again", type(problem).__name__)
+                if since is None:
+                    since = time.monotonic()
+                    log.warning(
+                        "The database cannot be written (%s): nothing is acknowledged until it can",
+                        _name_of(problem),
+                    )
                 connection.close()
                 if self._stopping.wait(pause):
                     raise _GivenUp from problem
                 pause = min(LONGEST_PAUSE_S, pause * 2)
+            else:
+                if since is not None:
+                    log.info("The database can be written again, after %.0f s", time.monotonic() - since)
+                return result
 
 
 class _GivenUp(Exception):
@@ -272,15 +286,27 @@ def _run_of(item: Item) -> str | None:
     return getattr(getattr(item.read, "meta", None), "run_id", None)
 
 
+def _state_of(problem: BaseException) -> str | None:
+    """PostgreSQL's code, where it gave one."""
+    return getattr(problem.__cause__, "sqlstate", None)
+
+
+def _name_of(problem: BaseException) -> str:
+    """What it was, for the log: its type and the database's code, never its message."""
+    cause = problem.__cause__
+    code = getattr(cause, "sqlite_errorname", None) or _state_of(problem)
+    return f"{type(problem).__name__}, {code}" if code else type(problem).__name__
+
+
 def _passes(problem: Exception) -> bool:
     """Whether it is the database's trouble and not what was brought. What is not known to be is the events'."""
     cause = problem.__cause__
     if isinstance(cause, sqlite3.Error):
         return getattr(cause, "sqlite_errorcode", 0) & 0xFF in PASSING_SQLITE
-    state = getattr(cause, "sqlstate", None)
+    state = _state_of(problem)
     if state is None:  # psycopg itself: the connection broke
         return isinstance(problem, OperationalError | InterfaceError)
-    return bool(state.startswith(PASSING_SQLSTATES))
+    return state.startswith(PASSING_SQLSTATES) and state != CANCELLED
 
 
 def now_ms() -> int:

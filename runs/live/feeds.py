@@ -15,22 +15,25 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 
 from channels.db import database_sync_to_async
+from django.db import DatabaseError, InterfaceError
 
 from runs import announce
 from runs.live.sources import Reading, Source, Version
 from runs.pages.fragments import Fragment
 from runs.store.people import ProjectRow
-from runs.store.sittings import project_row
+from runs.store.sittings import Seat, Sitting, project_row, seats
 
 log = logging.getLogger("footprint.live")
 
-SHORTEST_S = 0.04
-"""At most so often a page hears something new: 25 times a second."""
+SHORTEST_S = 0.03
+"""At most so often a page hears something new: some 30 times a second."""
 
 LOOK_EVERY_S = 5.0
 """So often a feed looks by itself: a ring may be lost, a deadline may pass."""
 
-RESTS = 2.0  # a feed rests so many times as long as its reading took
+RESTS = 2.0
+"""A feed rests so many times as long as it took to read and to tell its pages: many pages or a busy server make all
+wait a little longer, and leave ingest its share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,10 @@ class Feed:
         self._parts: dict[str, Part] = {}
         self._settled = False
         self._due_s: float | None = None
+        self._failing = False
         self._began: Version | None = None
-        self._pages: set[asyncio.Event] = set()
+        self._pages: dict[asyncio.Event, Sitting] = {}
+        self._seats: dict[Sitting, Seat | None] = {}
         self._on_empty = on_empty
         self._first_look = asyncio.Event()
         self._frames: dict[tuple[int, int], Frame] = {}
@@ -74,18 +79,25 @@ class Feed:
     # -- for the pages ----------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def news(self) -> AsyncIterator[asyncio.Event]:
-        """An event that is set when there is something new. Inside, the feed lives and has looked at least once."""
-        woken = asyncio.Event()
-        self._pages.add(woken)
+    async def news(self, sitting: Sitting, woken: asyncio.Event) -> AsyncIterator[None]:
+        """Sets `woken` when there is something new. Inside, the feed lives and has looked at least once."""
+        self._pages[woken] = sitting
         try:
             await self._first_look.wait()
-            yield woken
+            yield
         finally:
-            self._pages.discard(woken)
+            del self._pages[woken]
             if not self._pages:
                 self._task.cancel()
                 self._on_empty()
+
+    def has_asked_for(self, sitting: Sitting) -> bool:
+        """Whether the gate was asked for this sitting after everything was read that is in the latest frame."""
+        return sitting in self._seats
+
+    def seat(self, sitting: Sitting) -> Seat | None:
+        """What the gate answered then."""
+        return self._seats[sitting]
 
     def frame_since(self, serial: int) -> Frame | None:
         """What changed after `serial`, for every page alike; None when nothing did."""
@@ -141,36 +153,60 @@ class Feed:
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         async with announce.watch(self.project.id, slug=self.source.slug) as ear:
+            rung: announce.Rung | None = None
             while True:
                 begun = loop.time()
                 try:
-                    await self._look()
+                    await self._look(all_of_it=rung is not None and (rung.people or rung.words))
+                except (DatabaseError, InterfaceError) as problem:
+                    if not self._failing:  # said once, however long it lasts
+                        log.warning(
+                            "The record of open pages cannot be read (%s); trying again",
+                            type(problem).__name__,
+                        )
+                    self._failing = True
                 except Exception:
                     log.warning("A live page's record could not be read; trying again", exc_info=True)
+                else:
+                    self._failing = False
                 if self.version is not None or self.gone:
                     self._first_look.set()
+                for _ in range(2):
+                    await asyncio.sleep(0)  # the pages that were woken send what is new
                 took = loop.time() - begun
                 await asyncio.sleep(max(SHORTEST_S - took, took * RESTS))
                 rung = await ear.next(LOOK_EVERY_S if self._due_s is None else max(self._due_s, SHORTEST_S))
                 if rung is not None and rung.people:
+                    self._seats = {}
                     self._wake()  # who may see it may have changed, even where it has not
 
-    async def _look(self) -> None:
+    async def _look(self, *, all_of_it: bool) -> None:
         self._due_s = None
-        reading = await database_sync_to_async(self._read)()
+        reading, found = await database_sync_to_async(self._read)(set(self._pages.values()), all_of_it)
         if reading is None:
             self.gone = True
             self._wake()
             return
         if self._take(reading):
+            self._seats = found
             self._wake()
 
-    def _read(self) -> Reading | None:
-        project = project_row(self.project.id)
-        if project is None:
-            return None
-        self.project = project
-        return self.source.read(project, self.version, list(self.watched))
+    def _read(
+        self, sittings: set[Sitting], all_of_it: bool
+    ) -> tuple[Reading | None, dict[Sitting, Seat | None]]:
+        """What is new, and, after it was read, who of these may still see it."""
+        stands = None if all_of_it else self.version
+        reading = None if stands is None else self.source.read_quickly(stands)
+        if reading is None:
+            project = project_row(self.project.id)
+            if project is None:
+                return None, {}
+            self.project = project
+            reading = self.source.read(project, self.version, list(self.watched))
+        if reading is None or not (reading.parts or reading.rows):
+            return reading, {}
+        found = seats(sittings)
+        return reading, {sitting: found.get(sitting) for sitting in sittings}
 
     def _take(self, reading: Reading) -> bool:
         """Keep what was printed; whether anything is new."""

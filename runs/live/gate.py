@@ -7,10 +7,13 @@ few queries, and none is answered by what was read before it asked.
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from channels.db import database_sync_to_async
 
 from runs.store.sittings import Seat, Sitting, seats
+
+log = logging.getLogger("footprint.live")
 
 
 class Gate:
@@ -19,6 +22,7 @@ class Gate:
     def __init__(self) -> None:
         self._waiting: list[tuple[Sitting, asyncio.Future[Seat | None]]] = []
         self._turn: asyncio.Task[None] | None = None
+        self._failing = False
 
     async def seat(self, sitting: Sitting) -> Seat | None:
         """What the sitting may see now; None when it may see nothing any more."""
@@ -34,10 +38,17 @@ class Gate:
             try:
                 found = await database_sync_to_async(seats)([sitting for sitting, _ in asked])
             except Exception as problem:
+                if not self._failing:  # said once, however long it lasts
+                    log.warning(
+                        "Who may see open pages cannot be read (%s): they are closed and come back",
+                        type(problem).__name__,
+                    )
+                self._failing = True
                 for _, answer in asked:
                     if not answer.done():
                         answer.set_exception(problem)
                 continue
+            self._failing = False
             for sitting, answer in asked:
                 if not answer.done():
                     answer.set_result(found.get(sitting))

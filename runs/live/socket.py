@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
+from django.db import DatabaseError, InterfaceError
 
 from runs import measures
 from runs.live.feeds import Feed, Feeds, Frame
@@ -35,7 +36,7 @@ log = logging.getLogger("footprint.live")
 
 Message = dict[str, Any]
 
-LOG_IN, FORBIDDEN, NOTHING_HERE, NOT_OURS = 4401, 4403, 4404, 4400
+LOG_IN, FORBIDDEN, NOTHING_HERE, NOT_OURS, TROUBLE = 4401, 4403, 4404, 4400, 1011
 FIRST_WORD_S = 10.0
 LOOK_EVERY_S = 5.0  # so often a page that hears nothing new is checked all the same
 BEAT_EVERY_S = 20.0
@@ -106,10 +107,14 @@ class LiveSocket:
             await self._close(closed)
         except _Left:
             pass
+        except (DatabaseError, InterfaceError):  # the gate has said it; the page comes back by itself
+            await self._close(_Closed(TROUBLE))
         finally:
             for task in (reader, shower):
                 task.cancel()
-                with contextlib.suppress(asyncio.CancelledError, _Closed, _Left):
+                with contextlib.suppress(
+                    asyncio.CancelledError, _Closed, _Left, DatabaseError, InterfaceError
+                ):
                     await task
 
     # -- hearing the page -------------------------------------------------------------------------
@@ -156,49 +161,49 @@ class LiveSocket:
         seat = await self._seat(room, sitting)
         feed = room.feed(seat, watch)
         with _in_view(feed, watch.rows):
-            async with feed.news() as news:
+            async with feed.news(sitting, self._woken):
                 if feed.gone:
                     raise _Closed(NOTHING_HERE)
-                serial, version = (
-                    feed.serial,
-                    feed.version,
-                )  # what changes from here on comes with the next frame
+                # What changes from here on comes with the next frame.
+                serial, version = feed.serial, feed.version
                 parts = await feed.catch_up(watch.shown, watch.through)
-                await self._still(room, sitting, seat)
+                self._still(await self._seat(room, sitting), seat)
                 says = {"says": words.caught_up(len(parts))} if watch.again else {}
                 await self._say(feed.frame(parts, version, **says).text)
                 while not self._has_asked():
-                    await self._anything(news)
+                    await self._wait(LOOK_EVERY_S)
                     if self._has_asked():
                         return
                     if feed.gone:
                         raise _Closed(NOTHING_HERE)
-                    await self._still(room, sitting, seat)
+                    frame: Frame | None = feed.frame_since(serial)
+                    if frame is not None and feed.has_asked_for(sitting):
+                        self._still(feed.seat(sitting), seat)
+                    else:
+                        self._still(await self._seat(room, sitting), seat)
                     if serial < feed.reset_serial:
                         await self._say(_AGAIN)
-                        await self._anything(asyncio.Event(), BEAT_EVERY_S)
+                        await self._next_word(BEAT_EVERY_S)
                         if not self._has_asked():
                             raise _Closed(NOT_OURS)  # a page that does not answer is gone
                         return
-                    frame: Frame | None = feed.frame_since(serial)
                     if frame is not None:
                         await self._say(frame.text)
                         serial = frame.serial
                     elif asyncio.get_running_loop().time() - self._spoke_at >= BEAT_EVERY_S:
                         await self._say(_BEAT)
 
-    async def _anything(self, news: asyncio.Event, seconds: float = LOOK_EVERY_S) -> None:
-        """Wait for news, for a word of the page, or for the time to look again."""
+    async def _wait(self, seconds: float) -> None:
+        """For news, for a word of the page, or for the time to look again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
         self._woken.clear()
-        if self._has_asked():
-            return
-        waits = [asyncio.ensure_future(news.wait()), asyncio.ensure_future(self._woken.wait())]
-        try:
-            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-        news.clear()
+
+    async def _next_word(self, seconds: float) -> None:
+        until = asyncio.get_running_loop().time() + seconds
+        while not self._has_asked() and (left := until - asyncio.get_running_loop().time()) > 0:
+            await self._wait(left)
 
     async def _seat(self, room: _Room, sitting: Sitting) -> Seat:
         seat = await room.gate.seat(sitting)
@@ -206,9 +211,10 @@ class LiveSocket:
             raise _Closed(NOTHING_HERE)
         return seat
 
-    async def _still(self, room: _Room, sitting: Sitting, before: Seat) -> None:
-        """Read again what this page may see. With another role or another zone it has to load itself anew."""
-        now = await self._seat(room, sitting)
+    def _still(self, now: Seat | None, before: Seat) -> None:
+        """With another role or another zone the page has to load itself anew; without a seat it may see nothing."""
+        if now is None:
+            raise _Closed(NOTHING_HERE)
         if (now.role, now.project.time_zone) != (before.role, before.project.time_zone):
             raise _Closed(FORBIDDEN)
 
@@ -218,7 +224,7 @@ class LiveSocket:
 
     async def _close(self, closed: _Closed) -> None:
         with contextlib.suppress(Exception):  # the page may have left meanwhile
-            if closed.code != NOT_OURS:
+            if closed.code not in (NOT_OURS, TROUBLE):
                 await self._send({"type": "websocket.send", "text": _GONE})
             await self._send({"type": "websocket.close", "code": closed.code})
 

@@ -10,11 +10,14 @@ from typing import Protocol
 from runs.pages import run, runs
 from runs.pages.access import Audience, Visit
 from runs.pages.answer import parts as answer_parts
+from runs.pages.answer.parts import Look
 from runs.pages.fragments import Fragment, LiveTag
 from runs.store import reads_answer
 from runs.store.people import ProjectRow
 
 TIMELINE_EVERY_S = 1.0
+SMALL_EVERY_S = 0.5
+"""Sentences and counts change so often at most while an answer grows; its rows come as fast as a feed looks."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,7 +37,7 @@ class Version:
 class Reading:
     """One look at the store: the parts that stand once, the rows that changed, and the version both are at least of.
 
-    `settled`: nothing was committed while it was read, so they are of that version and no later one.
+    `settled`: nothing was committed since, so the parts are of that version and no later one.
     `due_s`: something dear was left out and is to be read in so many seconds, also when nothing changes until then.
     """
 
@@ -55,6 +58,10 @@ class Source(Protocol):
     def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
         """The state now. Rows only where `since` leads here by changes alone."""
 
+    def read_quickly(self, since: Version) -> Reading | None:
+        """The rows that came since the last look, when the rest can wait a moment: still of version `since`. None when
+        it cannot."""
+
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
         """The rows that changed after a position; None when they are too many to send."""
 
@@ -63,10 +70,16 @@ class Source(Protocol):
 
 
 class AnswerSource:
+    """Looks at the whole every now and then, and in between at the rows alone: for a tenth of the work."""
+
     def __init__(self, slug: str, role: str) -> None:
         self.slug: str | None = slug
         self._slug, self._operates = slug, Audience(role).operates
+        self._look: Look | None = None
+        self._looked_at = 0.0
         self._drawn_at = 0.0
+        self._plot_is_due = False
+        self._rows_through = 0
 
     def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
         # The plot is the dear part and nobody reads it in a blink: once a second, and at the end.
@@ -75,27 +88,47 @@ class AnswerSource:
         if stands is None:
             return None
         draw = self._operates and (now - self._drawn_at >= TIMELINE_EVERY_S or stands.ended)
-        found = answer_parts.read_small(project, self._slug, self._operates, timeline=draw)
-        if found is None:
+        look = answer_parts.read_small(project, self._slug, self._operates, timeline=draw)
+        if look is None:
             return None
-        due = None
         if draw:
             self._drawn_at = now
-        elif self._operates:
-            due = self._drawn_at + TIMELINE_EVERY_S - now
-        page, small = found
-        tag = page.seen.live
+        self._look, self._looked_at = look, now
+        self._plot_is_due = self._operates and not draw
+        tag = look.page.seen.live
         assert tag is not None  # a page asked for plainly always says what it shows
         version = _version(tag)
         rows: Sequence[tuple[int, Fragment]] = ()
         if since is not None and version.follows(since):
-            rows = self.rows_since(project, since.position) or ()
+            rows = answer_parts.read_rows(look, since.position) or ()
         after = reads_answer.find_version(project.id, self._slug)
         settled = after is not None and Version(after.epoch, after.version, after.words_version) == version
-        return Reading(version, small, rows, page.seen.ending.ended, settled, due)
+        self._rows_through = version.position
+        due = self._drawn_at + TIMELINE_EVERY_S - now if self._plot_is_due else None
+        return Reading(version, look.small, rows, look.page.seen.ending.ended, settled, due)
+
+    def read_quickly(self, since: Version) -> Reading | None:
+        look, now = self._look, time.monotonic()
+        if look is None or now - self._looked_at >= SMALL_EVERY_S:
+            return None
+        answer = look.material.answer
+        stands = reads_answer.find_version(answer.project_id, self._slug)
+        if stands is None or stands.ending != answer.ending:
+            return None
+        if not Version(stands.epoch, stands.version, stands.words_version).follows(since):
+            return None
+        rows = answer_parts.read_rows(look, self._rows_through)
+        if rows is None:
+            return None
+        self._rows_through = stands.version
+        is_settled = stands.version == since.position
+        owed = [self._drawn_at + TIMELINE_EVERY_S - now] if self._plot_is_due else []
+        owed += [] if is_settled else [self._looked_at + SMALL_EVERY_S - now]
+        return Reading(since, (), rows, False, is_settled, min(owed, default=None))
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
-        return answer_parts.read_rows(project, self._slug, self._operates, position)
+        look = answer_parts.read_small(project, self._slug, self._operates, timeline=False)
+        return () if look is None else answer_parts.read_rows(look, position)
 
     def whole(self, project: ProjectRow, through: int) -> Sequence[Fragment] | None:
         found = answer_parts.read_whole(project, self._slug, self._operates, through)
@@ -122,6 +155,9 @@ class RunSource:
             due = self._drawn_at + TIMELINE_EVERY_S - now
         page, parts = found
         return Reading(_version(page.live), parts, (), page.ending.ended, settled=False, due_s=due)
+
+    def read_quickly(self, since: Version) -> Reading | None:
+        return None
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
         return ()
@@ -152,6 +188,9 @@ class RunsSource:
         self._watched = tuple(watched)
         tag, parts = runs.read_parts(Visit(project, self._audience, None), self._watched)
         return Reading(_version(tag), parts, (), finished=False, settled=False)
+
+    def read_quickly(self, since: Version) -> Reading | None:
+        return None
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
         return ()

@@ -29,6 +29,8 @@ FRAME_BYTES: Final = 512 * 1024  # frames we make by choice: small ones are acke
 SMALLEST_FRAME: Final = 4 * 1024
 HEADER_BYTES: Final = 64  # the first line of an events frame is never longer
 KEPT_REFUSALS: Final = 100
+TAKEN_OVER: Final = 4409
+MOST_GHOSTS: Final = 3
 
 FIRST_PAUSE: Final = 0.5  # seconds; doubled with every failure in a row
 LONGEST_PAUSE: Final = 30.0
@@ -51,6 +53,7 @@ PASSING: Final = {
     1012: "The server is restarting.",
     4429: "The server asked to send more slowly.",
 }
+GHOST: Final = "An earlier connection of this sender was heard late and took over."
 
 
 class Refusal(Struct, frozen=True):
@@ -116,6 +119,9 @@ class Protocol:
         self._said_bye = False
         self._greet_again = False
         self._failures = 0
+        # Hellos that the server may hear late: ours that were never answered, and an earlier life's of this buffer.
+        # One that arrives takes the stream over from us and says nothing more.
+        self._ghosts = 1 if buffer.last else 0
         self._closing: tuple[int, str] | None = None
         self._finished = False
 
@@ -276,9 +282,15 @@ class Protocol:
         if self._closing is not None:
             code = self._closing[0]  # some servers cannot give the close itself a code
         finished = self._finished or (self._said_bye and code == 1000 and not self.unsettled)
-        self.limits = None
+        was_welcomed, self.limits = self.welcomed, None
         if finished:
             return Finished()
+        if code == TAKEN_OVER and self._ghosts:
+            # It may be a real rival as well: then one of us stops after a few of these.
+            self._ghosts -= 1
+            return Retry(self._pause(code), GHOST)
+        if not was_welcomed and not self._greet_again:
+            self._ghosts = min(self._ghosts + 1, MOST_GHOSTS)
         if code in STOPPING:
             return Stop(code, STOPPING[code])
         if self._greet_again:

@@ -15,6 +15,8 @@ const STEADY_MS = 10_000; // a connection that lived this long was not a failure
 const QUIET_MS = 30_000; // the dashboard owes a word and says nothing: the connection is dead
 const CLAIM_WITHIN_MS = 1_000;
 const CLOSE_WITHIN_MS = 5_000;
+const TAKEN_OVER = 4409;
+const MOST_GHOSTS = 3;
 const LIMITS = { frameBytes: 8 * 2 ** 20, eventBytes: 4 * 2 ** 20, window: 1000 };
 
 const FINAL = {
@@ -39,6 +41,7 @@ export class Sender {
   #frameCap = Infinity; // halved whenever the dashboard finds a frame too large
   #texts = true;
   #failures = 0;
+  #ghosts = 0; // hellos the dashboard may hear late: one that arrives takes the stream over and says nothing more
   #timers = {};
   #gathered = 0;
   #touched = false;
@@ -60,6 +63,7 @@ export class Sender {
       storage: options.storage ?? null,
       storageBytes: options.storageBytes ?? 256 * 2 ** 10,
     });
+    this.#ghosts = this.#buffer.last > 0 ? 1 : 0; // an earlier page's
     if (options.storage) globalThis.addEventListener?.("pagehide", this.#onPageHide);
     this.#claim().then(() => {
       this.#isClaimed = true;
@@ -261,12 +265,16 @@ export class Sender {
   }
 
   #closed(code, livedMs) {
+    const wasLive = this.#isLive;
     this.#socket = null;
     this.#isLive = false;
     this.#stopTimer("quiet");
     this.#buffer.rewind();
     const reason = this.#farewell?.code ?? code;
-    if (reason in FINAL) return this.#end("stopped", FINAL[reason]);
+    const isGhost = reason === TAKEN_OVER && this.#ghosts > 0;
+    if (isGhost) this.#ghosts -= 1;
+    else if (reason in FINAL) return this.#end("stopped", FINAL[reason]);
+    else if (!wasLive) this.#ghosts = Math.min(this.#ghosts + 1, MOST_GHOSTS);
     if (this.#byeSent && this.status.isSettled) {
       this.#buffer.forget();
       return this.#end("closed", "Everything was acknowledged.");

@@ -3,15 +3,12 @@
 FOOTPRINT_KILLS says how often (20): `FOOTPRINT_KILLS=200 pytest tests/intake/test_durability.py` looks harder.
 """
 
-import contextlib
 import json
 import os
 import random
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,177 +17,23 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from runs.models import KeptEvent, Note, Stream
-from runs.sender import Buffer, Sender
+from runs.models import KeptEvent, Note
 from tests import busy_agent
-from tests.cable import Cable
-from tests.server_database import ServerDatabase, server_database
-from tests.server_process import ServerProcess
+from tests.faults.check import assert_same_record
+from tests.faults.house import (
+    AGENTS,
+    SOON,
+    House,
+    assert_promises_are_kept,
+    bearer,
+    house,
+    until_acked_again,
+)
+
+pytestmark = pytest.mark.faults
 
 KILLS = int(os.environ.get("FOOTPRINT_KILLS", "20"))
 KILLS_AT_ACKS = max(1, KILLS // 6)
-A_SECOND = 220  # events of each agent
-AGENTS = ("first", "second")
-SOON = 30.0
-
-
-@dataclass
-class House:
-    """A server on data of its own at the end of a cable; killed and started again on the same data."""
-
-    database: ServerDatabase
-    cable: Cable
-    projects: dict[str, int] = field(default_factory=dict)
-    server: ServerProcess | None = None
-
-    def start(self) -> None:
-        arguments = ["serve", "--port", "0", *(["--no-migrate"] if self.projects else [])]
-        self.server = ServerProcess(arguments, self.database.data, self.database.environment)
-        port = int(self.server.url.rpartition(":")[2])
-        if not self.projects:
-            for name in AGENTS:
-                self.projects[name] = self.database.make_project(
-                    name.encode().hex().ljust(64, "0"), token(name)
-                )
-        self.cable.plug(port)
-
-    def kill(self, *, inside: bool, choose: random.Random) -> bool:
-        """Kill -9 at this moment, or (`inside`) at the next one when a transaction is open. Whether one was.
-
-        The server is frozen first, so that what was found holds when it dies.
-        """
-        server = self.running
-        until = time.monotonic() + SOON
-        while True:
-            server.send_signal(signal.SIGSTOP)
-            _, status = os.waitpid(server.pid, os.WUNTRACED)
-            assert os.WIFSTOPPED(status), server.output
-            found = self.database.is_being_written()
-            if found or not inside:
-                break
-            assert time.monotonic() < until, "no transaction was ever open"
-            server.send_signal(signal.SIGCONT)
-            time.sleep(choose.uniform(0.001, 0.01))
-        self.cable.plug(None)
-        server.kill()
-        assert "Traceback" not in server.output, server.output
-        return found
-
-    def stop(self) -> None:
-        self.cable.plug(None)
-        assert self.running.stop() == 0
-        assert "Traceback" not in self.running.output, self.running.output
-
-    @property
-    def running(self) -> ServerProcess:
-        assert self.server is not None
-        return self.server
-
-    def stream(self, name: str) -> dict[str, Any]:
-        found = self.database.rows(
-            Stream, "acked", "kept", "refused", "dropped", "missing", project=self.projects[name]
-        )
-        return (
-            dict(zip(("acked", "kept", "refused", "dropped", "missing"), found[0], strict=True))
-            if found
-            else {}
-        )
-
-
-@contextlib.contextmanager
-def house(folder: Path) -> Iterator[House]:
-    folder.mkdir()
-    cable = Cable()
-    with server_database(folder) as database:
-        built = House(database, cable)
-        try:
-            built.start()
-            yield built
-        finally:
-            cable.close()
-            if built.server is not None:
-                built.server.kill()
-
-
-def token(name: str) -> str:
-    return f"fp_{name}-0123456789"
-
-
-class Agent:
-    """The shipped sender with a thread that tells it events at a steady pace, whatever becomes of the server."""
-
-    def __init__(self, name: str, cable: Cable) -> None:
-        buffer = Buffer(name=name)
-        buffer.stream, buffer.instance = f"stream-{name}", f"instance-{name}"
-        self.name = name
-        self.sender = Sender(cable.url, token=token(name), buffer=buffer)
-        self.told = 0
-        self.took = 0.0
-        self._enough = threading.Event()
-        self._thread = threading.Thread(target=self._work)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def finish(self) -> None:
-        """No more events; everything that was told is settled."""
-        self._enough.set()
-        self._thread.join()
-        self.end()
-
-    def tell(self, count: int) -> None:
-        """That many at once."""
-        for line in islice(busy_agent.lines(), count):
-            self.sender.emit_text(line)
-        self.told = count
-
-    def end(self) -> None:
-        assert self.sender.close(timeout=120), self.sender.status
-        status = self.sender.status
-        assert (status.last, status.acked, status.lost, status.refused_count) == (self.told, self.told, 0, 0)
-
-    def _work(self) -> None:
-        began = time.monotonic()
-        for line in busy_agent.lines():
-            while self.told >= (time.monotonic() - began) * A_SECOND:
-                if self._enough.wait(0.01):
-                    self.took = time.monotonic() - began
-                    return
-            self.sender.emit_text(line)
-            self.told += 1
-
-
-def until(found: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + SOON
-    while not found():
-        assert time.monotonic() < end, what
-        time.sleep(0.005)
-
-
-def until_acked_again(agents: list[Agent]) -> None:
-    before = [agent.sender.status.acked for agent in agents]
-    for agent, acked in zip(agents, before, strict=True):
-        until(lambda a=agent, n=acked: a.sender.status.acked > n, f"no ack: {agent.sender.status}")
-
-
-def assert_promises_are_kept(home: House, agents: list[Agent]) -> None:
-    """What each agent heard is settled is in the database, and the stream's numbers have no hole."""
-    for agent in agents:
-        heard = agent.sender.status.acked
-        acked = home.stream(agent.name)["acked"]
-        assert heard <= acked
-        seqs = home.database.rows(KeptEvent, "seq", project=home.projects[agent.name])
-        assert [seq for (seq,) in seqs] == list(range(1, acked + 1))
-
-
-def assert_same_record(one: dict[str, list[Any]], other: dict[str, list[Any]]) -> None:
-    """Row for row; a failure shows the first row that differs, not all of them."""
-    assert one.keys() == other.keys()
-    for table, rows in one.items():
-        for row, twin in zip(rows, other[table], strict=False):
-            differing = {name: (value, twin[name]) for name, value in row.items() if value != twin[name]}
-            assert differing == {}, f"{table}: {row}"
-        assert len(rows) == len(other[table]), table
 
 
 @pytest.fixture
@@ -214,7 +57,7 @@ def test_killed_servers_and_cut_connections_leave_the_record_of_an_undisturbed_r
     choose = random.Random(2)
     inside = cut = 0
     with house(tmp_path / "disturbed") as home:
-        agents = [Agent(name, home.cable) for name in AGENTS]
+        agents = [home.agent(name) for name in AGENTS]
         for agent in agents:
             agent.start()
         for number in range(KILLS):
@@ -237,7 +80,7 @@ def test_killed_servers_and_cut_connections_leave_the_record_of_an_undisturbed_r
 
     with house(tmp_path / "undisturbed") as home:
         for agent in agents:
-            calm = Agent(agent.name, home.cable)
+            calm = home.agent(agent.name)
             calm.tell(agent.told)
             calm.end()
         home.stop()
@@ -271,7 +114,7 @@ def test_killed_servers_and_cut_connections_leave_the_record_of_an_undisturbed_r
 @pytest.mark.usefixtures("impatient")
 def test_a_stop_in_the_middle_tells_senders_to_come_back_and_loses_nothing(tmp_path: Path) -> None:
     with house(tmp_path / "house") as home:
-        agent = Agent(AGENTS[0], home.cable)
+        agent = home.agent(AGENTS[0])
         agent.start()
         until_acked_again([agent])
         address = home.running.websocket_url + "/ws/ingest/"
@@ -308,10 +151,6 @@ def test_a_stop_in_the_middle_tells_senders_to_come_back_and_loses_nothing(tmp_p
 
 LOST = "lost"  # the sender had to drop it, and says so
 SKIPPED = "skipped"  # it never comes, and nobody says so
-
-
-def bearer(name: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token(name)}"}
 
 
 def hello(stream: str, last: int) -> str:

@@ -164,6 +164,14 @@ async def test_after_too_much_at_once_it_says_what_the_server_said_and_stays_awa
     assert told["status"]["isSettled"]  # who closes it does not wait
 
 
+async def test_its_own_hello_heard_late_does_not_end_it():
+    script = (Farewell(1012), Farewell(4409, after=3), Welcome())
+    async with scripted_server(*script) as server:
+        told = await start_node("send.mjs", url=server.url, files=[str(RUN)])
+    assert len(server.hellos) == 3
+    assert told["status"]["isSettled"]
+
+
 async def test_refusals_are_counted_and_hold_nothing_up():
     async with scripted_server(Welcome(refuse=(3,))) as server:
         told = await start_node("send.mjs", url=server.url, files=[str(RUN)])

@@ -5,8 +5,11 @@ import json
 import threading
 from dataclasses import asdict
 
+import pytest
+
 from runs import announce
-from runs.announce import Changed
+from runs.announce import Changed, line
+from runs.announce.hub import here
 
 
 async def test_a_page_wakes_for_its_own_answer_and_not_for_another():
@@ -47,12 +50,12 @@ async def test_a_view_in_a_thread_of_its_own_rings():
 def test_a_page_whose_loop_is_gone_hurts_nobody():
     async def leave_in_a_hurry() -> announce.Watch:
         page = announce.Watch([(9, "*")])
-        announce._hub.join(page)
+        here.join(page)
         return page
 
     page = asyncio.run(leave_in_a_hurry())
     announce.ring_from_sync(Changed(9, 1, 1, words=True))
-    announce._hub.leave(page)
+    here.leave(page)
 
 
 class _Wire:
@@ -61,6 +64,7 @@ class _Wire:
     def __init__(self) -> None:
         self.groups: dict[str, set[str]] = {}
         self.queues: dict[str, asyncio.Queue[dict]] = {}
+        self.deaf: set[str] = set()
 
     async def new_channel(self, prefix: str) -> str:
         name = f"{prefix}.{len(self.queues)}"
@@ -72,22 +76,77 @@ class _Wire:
 
     async def group_send(self, group: str, message: dict) -> None:
         for channel in self.groups.get(group, ()):
-            self.queues[channel].put_nowait(message)
+            await self.send(channel, message)
 
     async def receive(self, channel: str) -> dict:
         return await self.queues[channel].get()
 
+    async def send(self, channel: str, message: dict) -> None:
+        if channel not in self.deaf:
+            self.queues[channel].put_nowait(message)
 
-async def test_a_ring_of_another_process_reaches_this_one_and_its_own_comes_once(monkeypatch):
+    async def flush(self) -> None:
+        self.groups.clear()
+
+
+@pytest.fixture
+def wire(monkeypatch: pytest.MonkeyPatch) -> _Wire:
     wire = _Wire()
-    monkeypatch.setattr(announce, "get_channel_layer", lambda: wire)
-    monkeypatch.setattr(announce, "_relay", None)
-    heard = []
-    monkeypatch.setattr(announce._hub, "deliver", heard.append)
+    monkeypatch.setattr(line, "get_channel_layer", lambda: wire)
+    monkeypatch.setattr(line, "_new_layer", lambda: wire)
+    monkeypatch.setattr(line, "_line", None)
+    monkeypatch.setattr(line, "REST_S", 0.0)
+    return wire
+
+
+def from_another(changed: Changed) -> dict:
+    sent = {"type": line.MESSAGE, "from": "another", "changed": asdict(changed)}
+    return json.loads(json.dumps(sent))
+
+
+async def test_a_ring_of_another_process_reaches_this_one_and_its_own_comes_once(wire, monkeypatch):
+    heard: asyncio.Queue[Changed] = asyncio.Queue()
+    monkeypatch.setattr(here, "deliver", heard.put_nowait)
     mine, theirs = Changed(4, 1, 7, answers=("a",)), Changed(4, 1, 8, runs=("r",), answers=("a",))
     async with announce.watch(4, slug="a"):
         await announce.ring(mine)
-        sent = {"type": announce.MESSAGE, "from": "another", "changed": asdict(theirs)}
-        await wire.group_send("project.4", json.loads(json.dumps(sent)))
-        await asyncio.sleep(0.02)
-    assert heard == [mine, theirs]
+        await wire.group_send("project.4", from_another(theirs))
+        assert [await heard.get(), await heard.get()] == [mine, theirs]
+
+
+async def test_rings_that_wait_for_the_line_go_as_one_for_each_project(wire):
+    async with announce.watch(4):
+        wire.groups["project.4"].add("other")
+        wire.groups["project.5"] = {"other"}
+        wire.queues["other"] = other = asyncio.Queue()
+        for ring in (
+            Changed(4, 1, 7, ("a",)),
+            Changed(5, 1, 1, ("x",)),
+            Changed(4, 1, 9, ("b",), people=True),
+        ):
+            await announce.ring(ring)
+        told = [line._read((await other.get())["changed"]) for _ in range(2)]
+    assert told == [Changed(4, 1, 9, ("a", "b"), people=True), Changed(5, 1, 1, ("x",))]
+
+
+async def test_a_line_that_fell_silent_is_noticed_and_another_one_hears_again(wire, monkeypatch, caplog):
+    monkeypatch.setattr(line, "QUIET_S", 0.05)
+    monkeypatch.setattr(line, "ANSWERS_WITHIN_S", 0.05)
+    monkeypatch.setattr(line, "FIRST_PAUSE_S", 0.01)
+    async with announce.watch(4, slug="a") as page:
+        wire.deaf = set(wire.queues)  # as a subscription that was lost without a word
+        rung = await page.next(timeout=5)  # all pages look when the next line is open
+        assert rung is not None
+        await wire.group_send("project.4", from_another(Changed(4, 1, 8, answers=("a",))))
+        rung = await page.next(timeout=5)
+        assert rung is not None
+        assert rung.position == 8
+    said = [record.getMessage() for record in caplog.records if record.name == "footprint.announce"]
+    assert said[0].startswith("Other processes cannot be told of changes (TimeoutError)")
+
+
+def test_more_than_a_ring_can_name_is_the_whole_project():
+    many = tuple(f"run-{number}" for number in range(line.MOST_NAMED))
+    assert line._together(Changed(1, 1, 1, many), Changed(1, 1, 2, ("one-more",))) == Changed(1, 1, 2)
+    assert line._together(Changed(1, 1, 1, many), Changed(1, 1, 2, ("run-3",))).runs == many
+    assert line._together(Changed(1, 1, 3), Changed(1, 1, 2, ("run-3",))) == Changed(1, 1, 3)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from runs.sender.buffer import Buffer
-from runs.sender.protocol import PASSING, STOPPING, Finished, Protocol, Retry, Stop
+from runs.sender.protocol import MOST_GHOSTS, PASSING, STOPPING, Finished, Protocol, Retry, Stop
 
 LIMITS = {"frameBytes": 8_000_000, "eventBytes": 4_000_000, "window": 1000}
 
@@ -206,6 +206,47 @@ def test_every_other_code_is_tried_again(code):
     core = protocol()
     welcome(core)
     assert isinstance(core.disconnected(code), Retry)
+
+
+def test_its_own_hello_heard_late_does_not_end_it_and_a_rival_does():
+    core = protocol()
+    emitted(core, 3)
+    core.hello()  # never answered: it may be on its way still
+    assert isinstance(core.disconnected(1006), Retry)
+    core.hello()
+    welcome(core)
+    core.frames()
+    assert isinstance(core.disconnected(4409), Retry)
+    core.hello()
+    welcome(core, acked=3)
+    assert core.disconnected(4409) == Stop(4409, STOPPING[4409])
+
+
+def test_a_day_of_unanswered_hellos_excuses_a_few_takeovers_only():
+    core = protocol()
+    for _ in range(1_000):
+        core.hello()
+        core.disconnected(1006)
+    takeovers = 0
+    while True:
+        core.hello()
+        welcome(core)
+        if isinstance(core.disconnected(4409), Stop):
+            break
+        takeovers += 1
+    assert takeovers == MOST_GHOSTS
+
+
+def test_a_buffer_of_an_earlier_life_may_have_a_hello_on_its_way():
+    buffer = Buffer()
+    buffer.append(b"{}")
+    core = Protocol(buffer)
+    core.hello()
+    welcome(core)
+    assert isinstance(core.disconnected(4409), Retry)
+    core.hello()
+    welcome(core)
+    assert isinstance(core.disconnected(4409), Stop)
 
 
 def test_the_closing_frame_speaks_for_a_close_without_a_code():

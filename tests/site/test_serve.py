@@ -114,13 +114,13 @@ def test_a_taken_port_is_said_in_a_sentence_when_it_was_asked_for():
 
 
 def test_without_a_port_the_next_free_one_is_taken(monkeypatch):
-    from footprint_site import server
+    from footprint_site import starting
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        monkeypatch.setattr(server, "FIRST_PORT", port)
-        with server.listen("127.0.0.1", None) as found:
-            assert port < found.getsockname()[1] < port + server.PORTS_TRIED
+        monkeypatch.setattr(starting, "FIRST_PORT", port)
+        with starting.listen("127.0.0.1", None) as found:
+            assert port < found.getsockname()[1] < port + starting.PORTS_TRIED
 
 
 def test_secrets_are_made_once_and_only_for_this_user(tmp_path):

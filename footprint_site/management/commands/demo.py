@@ -19,12 +19,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, port: int | None, **options: Any) -> None:
-        from footprint_site import server  # daphne chooses Twisted's reactor when it is imported
+        from footprint_site import server, starting  # daphne chooses Twisted's reactor when it is imported
 
-        server.stop_quietly_until_served()
+        starting.stop_quietly_until_served()
         try:
-            listening = server.listen("127.0.0.1", port)  # this machine only: its log-ins are printed
-        except server.PortTaken as problem:
+            listening = starting.listen("127.0.0.1", port)  # this machine only: its log-ins are printed
+        except starting.PortTaken as problem:
             raise CommandError(str(problem)) from None
 
         from footprint_site.agent_process import demo_agent
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             raise CommandError(str(problem)) from None
         connections.close_all()  # this thread goes on as the server's loop, which asks no database
 
-        url = server.address(listening)
+        url = starting.address(listening)
         agent = demo_agent(url, logins.token)
 
         def start() -> None:

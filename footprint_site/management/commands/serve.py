@@ -1,11 +1,21 @@
 """`manage.py serve`: the dashboard, ready to take in events."""
 
+import argparse
+import asyncio
+import os
+import socket
+import sys
+import tempfile
 from typing import Any
 
 from channels.routing import get_default_application
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections
+from django.db import connection, connections
+
+from footprint_site import starting
+from footprint_site.processes import Processes, say_serving, why_not
 
 
 class Command(BaseCommand):
@@ -18,25 +28,74 @@ class Command(BaseCommand):
             "--port", type=int, help="port; default: the first free one from 8000; 0: any free one"
         )
         parser.add_argument(
+            "--processes",
+            type=int,
+            default=1,
+            help="processes that share the port (default: 1); more need PostgreSQL and Redis",
+        )
+        parser.add_argument(
             "--no-migrate", action="store_true", help="leave the database as it is (another process migrates)"
         )
+        # The numbers of the files a process has from its parent: the listening socket, and the line between them.
+        parser.add_argument("--inherit", type=int, nargs=2, help=argparse.SUPPRESS)
 
-    def handle(self, *args: Any, host: str, port: int | None, no_migrate: bool, **options: Any) -> None:
-        from footprint_site import server  # daphne chooses Twisted's reactor when it is imported
-
-        server.stop_quietly_until_served()
+    def handle(
+        self,
+        *args: Any,
+        host: str,
+        port: int | None,
+        processes: int,
+        no_migrate: bool,
+        inherit: list[int] | None,
+        **options: Any,
+    ) -> None:
+        starting.stop_quietly_until_served()
+        if inherit is not None:
+            self._serve_for_parent(*[socket.socket(fileno=number) for number in inherit])
+            return
+        problem = why_not(processes, sqlite=connection.vendor == "sqlite", redis=bool(settings.REDIS_URL))
+        if problem is not None:
+            raise CommandError(problem)
         try:
-            listening = server.listen(host, port)
-        except server.PortTaken as problem:
+            listening = starting.listen(host, port)
+        except starting.PortTaken as problem:
             raise CommandError(str(problem)) from None
         if not no_migrate:
             call_command("migrate", verbosity=0, interactive=False)
             connections.close_all()  # this thread goes on as the server's loop, which asks no database
+        if processes == 1:
+            self._serve(listening)
+        else:
+            self._serve_with(processes, listening)
 
-        url = server.address(listening)
+    def _serve(self, listening: socket.socket) -> None:
+        from footprint_site import server  # daphne chooses Twisted's reactor when it is imported
 
-        def say() -> None:
-            self.stdout.write(f"Footprint is at {url}/ - stop it with Ctrl-C.")
-            self.stdout.flush()
+        url = starting.address(listening)
+        server.serve(
+            get_default_application(),
+            listening,
+            on_start=lambda: self._say(f"Footprint is at {url}/ - stop it with Ctrl-C."),
+        )
 
-        server.serve(get_default_application(), listening, on_start=say)
+    def _serve_with(self, count: int, listening: socket.socket) -> None:
+        url = starting.address(listening)
+
+        async def run() -> int:
+            said = f"Footprint is at {url}/ with {count} processes - stop them with Ctrl-C."
+            return await Processes(count, listening, lambda: self._say(said)).run()
+
+        with tempfile.TemporaryDirectory(prefix="footprint-measures-") as folder:
+            # Where the processes put their measures, so that any of them tells the sum (runs/measures.py).
+            os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder)
+            code = asyncio.run(run())
+        sys.exit(code)
+
+    def _serve_for_parent(self, listening: socket.socket, line: socket.socket) -> None:
+        from footprint_site import server
+
+        server.serve(get_default_application(), listening, on_start=lambda: say_serving(line))
+
+    def _say(self, sentence: str) -> None:
+        self.stdout.write(sentence)
+        self.stdout.flush()

@@ -6,15 +6,16 @@ Small parts stand once and are replaced; rows (calls, model calls) are added at 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from runs.pages.fragments import Fragment, fragment
 from runs.store import reads_answer as reads
 from runs.store.people import ProjectRow
 
-from .build import Asked, Page, behind_of, gather, page_of
+from .build import Asked, Page, gather, page_of
 from .operator import operator_calls
-from .reader import ending_of, seen_call
+from .reader import Material, ending_of, seen_call
 
 SMALL = {
     "answer-question": "question",
@@ -58,30 +59,43 @@ def small_parts(page: Page, zone: str, *, timeline: bool) -> list[Fragment]:
     return parts
 
 
-def read_small(
-    project: ProjectRow, slug: str, operates: bool, *, timeline: bool
-) -> tuple[Page, list[Fragment]] | None:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at an answer: its page, the parts that stand once, and what its rows are printed with."""
+
+    page: Page
+    small: list[Fragment]
+    material: Material
+    legs: list[reads.LegRow]  # for operators
+
+    @property
+    def answer_id(self) -> int:
+        return self.material.answer.id
+
+
+def read_small(project: ProjectRow, slug: str, operates: bool, *, timeline: bool) -> Look | None:
     """The answer as it stands now without its rows, and the parts it is shown by."""
     material = gather(project, slug, Asked(), with_calls=operates and timeline)
     if material is None:
         return None
     page = page_of(material, operates)
-    return page, small_parts(page, project.time_zone, timeline=timeline)
+    legs = reads.legs(material.answer.id) if operates else []
+    return Look(page, small_parts(page, project.time_zone, timeline=timeline), material, legs)
 
 
-def read_rows(
-    project: ProjectRow, slug: str, operates: bool, since: int
-) -> list[tuple[int, Fragment]] | None:
-    """The calls that changed after version `since`, each with its own version; None when they are too many."""
-    material = gather(project, slug, Asked(), with_calls=False)
-    if material is None:
-        return None
-    rows, more = reads.calls_changed(material.answer.id, since, MOST_ROWS)
+def read_rows(look: Look, since: int) -> list[tuple[int, Fragment]] | None:
+    """The calls that changed after version `since`, each with its own version, printed with what is known from the
+    look. None when they are too many, or of a leg that the look has not seen."""
+    rows, more = reads.calls_changed(look.answer_id, since, MOST_ROWS)
     if more:
         return None
-    if operates:
-        calls = operator_calls(rows, material, behind_of(material).legs)
-        contexts: Sequence[dict[str, Any]] = [{"call": call.seen, "more": call} for call in calls]
+    material = look.material
+    contexts: Sequence[dict[str, Any]]
+    if look.page.behind is not None:
+        if not {row.run_id for row in rows} <= {leg.run_id for leg in look.legs}:
+            return None
+        calls = operator_calls(rows, material, look.legs)
+        contexts = [{"call": call.seen, "more": call} for call in calls]
     else:
         ending = ending_of(material.answer)
         contexts = [{"call": seen_call(row, ending, material.words)} for row in rows]
@@ -91,7 +105,7 @@ def read_rows(
             fragment(
                 f"call-{row.number}",
                 _template("call"),
-                {**context, "zone": project.time_zone},
+                {**context, "zone": material.project.time_zone},
                 "call-rows",
             ),
         )
