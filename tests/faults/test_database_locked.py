@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.faults.check import assert_nothing_was_lost
 from tests.faults.conftest import Undisturbed
-from tests.faults.house import Agent, House, house, until_acked_again
+from tests.faults.house import House, house, until_acked_again
 from tests.server_database import on_postgres
 
 LOCKED_S = 10.5  # the database's own patience is 10

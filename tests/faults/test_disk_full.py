@@ -16,7 +16,6 @@ from tests.faults.conftest import Undisturbed
 from tests.faults.house import (
     AGENTS,
     TIMES,
-    Agent,
     House,
     assert_promises_are_kept,
     house,

@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.check import assert_nothing_was_lost
 from tests.faults.conftest import Undisturbed
-from tests.faults.house import AGENTS, TIMES, Agent, house, until_acked_again
+from tests.faults.house import AGENTS, TIMES, house, until_acked_again
 from tests.server_database import on_postgres
 
 MOMENTS = 20 * TIMES

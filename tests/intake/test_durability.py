@@ -23,7 +23,6 @@ from tests.faults.check import assert_same_record
 from tests.faults.house import (
     AGENTS,
     SOON,
-    Agent,
     House,
     assert_promises_are_kept,
     bearer,
