@@ -10,7 +10,6 @@ from tests import busy_agent
 from tests.faults.check import (
     MOVED,
     Record,
-    assert_nothing_was_lost,
     assert_same_record,
     assert_the_house_is_in_order,
 )
@@ -66,9 +65,7 @@ def test_the_servers_clock_jumps(tmp_path: Path, undisturbed: Undisturbed) -> No
         home.stop()
         record = home.database.whole()
         silent = [row for row in record["Note"] if row["kind"] == "silent"]
-        if not silent:
-            assert_nothing_was_lost(home, [agent], undisturbed([agent]), why=None)
-            return
+        assert silent, "a day ahead, and nothing that ran was called silent"
         assert silent == record["Note"]
         assert_promises_are_kept(home, [agent])
         assert_the_house_is_in_order(home, None, (0, 0))

@@ -35,7 +35,7 @@ def test_a_sender_over_its_window_is_told_and_resumes(tmp_path: Path, undisturbe
                 greedy = len(codes) % 2 == 0
                 acked, code = converse(socket, lines, acked, [100, WINDOW + 50] if greedy else [100])
                 codes.append(code)
-        assert codes.count(4429) >= 5
+        assert codes.count(4429) >= 3
         agent = home.agent("first")  # the one that tells the same undisturbed
         agent.told = agent.sender.core.buffer.acked = COUNT
         home.stop()
