@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 
 from runs import measures
-from runs.intake import endings, frames, service
+from runs.intake import frames, notices, service
 from runs.intake.doors import TooMany, WrongToken, doors
 from runs.intake.frames import BareEvents, Bye, Events, Hello, Lost, Problem
 from runs.intake.numbering import Batch, Item, Missing, Settled
@@ -115,7 +115,7 @@ class IngestSocket:
         except _Closed as closed:
             await self._close(closed)
         except _Left as left:
-            endings.tell(self.stream_id, left.code, "the sender left without a goodbye")
+            notices.tell_end(self.stream_id, left.code, "the sender left without a goodbye")
         except (DatabaseError, InterfaceError):
             await self._close(
                 _Closed(frames.TROUBLE, "the database cannot be reached; connect again and resume")
@@ -127,7 +127,7 @@ class IngestSocket:
             await asyncio.gather(reader, teller, return_exceptions=True)
 
     async def _close(self, closed: _Closed) -> None:
-        endings.tell(self.stream_id, closed.code, closed.reason)
+        notices.tell_end(self.stream_id, closed.code, closed.reason)
         with contextlib.suppress(Exception):  # the peer may have left meanwhile
             await self._send({"type": "websocket.send", "text": frames.closing(closed.code, closed.reason)})
             await self._send({"type": "websocket.close", "code": closed.code, "reason": closed.reason[:120]})
@@ -246,6 +246,8 @@ class IngestSocket:
             await self._take_events(frame, size)
         elif isinstance(frame, Lost):
             self._top = max(self._top, frame.last)
+            assert self._stream is not None
+            notices.tell_lost(self._stream.id, frame.first, frame.last)
             self._submit([Missing(frame.first, frame.last)], size)
         elif isinstance(frame, Bye):
             self._submit([Missing(frame.last, frame.last, ends=True)], size, ends=True)

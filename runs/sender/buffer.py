@@ -85,10 +85,12 @@ class Buffer:
         self._waiting.extendleft(reversed(self._sent))
         self._sent.clear()
         behind = acked > (self.last if self._welcomed else self._known_last)
-        self._welcomed = True
+        first, self._welcomed = not self._welcomed, True
         if behind:
             self._start_over(acked)
             return
+        if first:
+            self._confirmed()
         if (
             acked < self.acked
         ):  # the server went back to an older copy of itself; what we no longer have is lost
@@ -119,17 +121,29 @@ class Buffer:
     def _start_over(self, acked: int) -> None:
         """The server knows later numbers than we did when we started: the machine lost the end of our copy.
 
-        What we numbered since would be taken for repeats, so it goes out on a new stream. What was there before is
-        among what the server has.
+        What we numbered since would be taken for repeats, so it goes out on a new stream, and what of that we gave up
+        is a hole there too. What was there before is among what the server has.
         """
-        newer = [line for number, line in self._waiting if number > self._known_last]
+        newer = [
+            (number - self._known_last, line) for number, line in self._waiting if number > self._known_last
+        ]
+        count, lost = self.last - self._known_last, self.lost
         self.stream, self.instance = new_identity(self.name)
         self.last = self.acked = self.bytes = self._known_last = 0
         self._welcomed = False
         self._waiting.clear()
         self._renamed()
-        for line in newer:
+        for number, line in newer:
+            self._leave_out(number - 1)
             self.append(line)
+        self._leave_out(count)
+        self.lost = lost  # each was counted when it went
+
+    def _leave_out(self, through: int) -> None:
+        """The numbers up to this one have no event."""
+        if through > self.last:
+            self.last = through
+            self._remember(through, None)
 
     def _remember(self, number: int, line: bytes | None) -> None:
         """For a copy on disk."""
@@ -139,6 +153,9 @@ class Buffer:
 
     def _renamed(self) -> None:
         """For a copy on disk."""
+
+    def _confirmed(self) -> None:
+        """For a copy on disk: the server knows no later numbers than we do."""
 
 
 def new_identity(name: str) -> tuple[str, str]:

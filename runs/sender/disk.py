@@ -3,7 +3,8 @@
 The folder holds segments, `<generation>-<first number>.events`. The first line of each names the stream and its
 instance; every further line is a number, a space and the event (a number alone: nothing to send). Lines are only ever
 appended, each in one write; a segment is deleted when all of it is settled or dropped, the newest never, because it
-remembers the last number given.
+remembers the last number given. Every process begins one, and until the server has answered it, that says `known`:
+the highest number that can have reached the server.
 
 What survives what: every line is handed to the operating system before it is sent, so a killed process loses nothing.
 Nothing is forced to the disk until the buffer closes (it would make the agent wait), so a power cut can lose the last
@@ -59,6 +60,7 @@ class DiskBuffer(Buffer):
         self._segments: deque[tuple[Path, int]] = deque()  # with the number before their first
         self._file = -1
         self._written = 0
+        self._unsure: int | None = None  # the `known` of the newest segment
         self._load()
 
     @property
@@ -92,12 +94,10 @@ class DiskBuffer(Buffer):
         named = False
         for path in generations.get(newest, ()):
             named = self._load_segment(path, named) or named
-        self._known_last = self.last
+        self._known_last = self.last if self._unsure is None else self._unsure
         self._make_room()
-        if named:
-            self._continue_segment()
-        else:
-            self._open_segment()
+        self._unsure = self._known_last if named else None
+        self._open_segment()
 
     def _load_segment(self, path: Path, named: bool) -> bool:
         """Take in one segment up to the first line that is not whole, and cut it there. False: it is not one."""
@@ -109,7 +109,7 @@ class DiskBuffer(Buffer):
             if identity is None or (named and identity[:2] != (self.stream, self.instance)):
                 path.unlink()
                 return False
-            self.stream, self.instance, before = identity
+            self.stream, self.instance, before, self._unsure = identity
             if not named:
                 self.acked = before
             self.last = max(self.last, before)
@@ -127,11 +127,6 @@ class DiskBuffer(Buffer):
         self._segments.append((path, before))
         return True
 
-    def _continue_segment(self) -> None:
-        path = self._segments[-1][0]
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND)
-        self._written = path.stat().st_size
-
     # -- writing --------------------------------------------------------------------------------
 
     def _open_segment(self) -> None:
@@ -140,10 +135,16 @@ class DiskBuffer(Buffer):
             self._file = -1
         before = self.last
         path = self.folder / f"{self._generation:06d}-{before + 1:015d}.events"
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC, 0o600)
+        # Under another name until it says whose it is: it may take the place of one that holds nothing but that.
+        begun = self.folder / "begun"
+        self._file = os.open(begun, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC, 0o600)
         header = {"stream": self.stream, "instance": self.instance, "before": before}
+        if self._unsure is not None:
+            header["known"] = self._unsure
         self._written = _write_all(self._file, json.dumps(header).encode() + b"\n", 0)
-        self._segments.append((path, before))
+        begun.replace(path)
+        if not self._segments or self._segments[-1][0] != path:
+            self._segments.append((path, before))
 
     def _remember(self, number: int, line: bytes | None) -> None:
         if self._file < 0:
@@ -161,7 +162,20 @@ class DiskBuffer(Buffer):
             path, _ = self._segments.popleft()
             path.unlink(missing_ok=True)
 
+    def _confirmed(self) -> None:
+        """Forced to the disk: what is sent from here on must not be taken for unsent after a power cut."""
+        if self._file < 0 or self._unsure is None:
+            return
+        self._unsure = None
+        try:
+            os.fsync(self._file)
+            self._open_segment()
+            os.fsync(self._file)
+        except OSError as problem:
+            self._leave_disk(problem)
+
     def _renamed(self) -> None:
+        self._unsure = None  # nobody knows the new name
         if self._file < 0:
             return
         self._generation += 1
@@ -191,14 +205,19 @@ def _lock(path: Path) -> IO[bytes]:
     return file
 
 
-def _identity(header: bytes) -> tuple[str, str, int] | None:
+def _identity(header: bytes) -> tuple[str, str, int, int | None] | None:
+    """Stream, instance, the number before the first, and `known` where the server had not answered."""
     try:
         value = json.loads(header)
-        stream, instance, before = value["stream"], value["instance"], value["before"]
-    except (ValueError, TypeError, KeyError):
+        stream, instance, before, known = (
+            *(value["stream"], value["instance"], value["before"]),
+            value.get("known"),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
     good = isinstance(stream, str) and isinstance(instance, str) and isinstance(before, int)
-    return (stream, instance, before) if good and header.endswith(b"\n") else None
+    good = good and (known is None or isinstance(known, int))
+    return (stream, instance, before, known) if good and header.endswith(b"\n") else None
 
 
 def _events(file: IO[bytes], position: int) -> Iterator[tuple[int, bytes | None, int]]:

@@ -161,7 +161,7 @@ class Agent:
         patience: float = PATIENCE,
         buffer: Buffer | None = None,
     ) -> None:
-        buffer = buffer or Buffer(name=name)
+        buffer = Buffer(name=name) if buffer is None else buffer
         buffer.stream, buffer.instance = f"stream-{name}", f"instance-{name}"
         self.name = name
         self.lines = lines

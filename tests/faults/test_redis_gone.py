@@ -10,8 +10,9 @@ from tests.faults.check import assert_nothing_was_lost
 from tests.faults.conftest import Undisturbed
 from tests.faults.house import TIMES, Agent, House, house, until, until_acked_again
 from tests.faults.instances import OwnRedis, own_redis
+from tests.faults.pages import assert_shows_what_there_is, log_in, open_answer
 from tests.faults.stories import long_answer
-from tests.faults.watcher import Watcher, assert_shows_what_there_is, log_in, open_answer
+from tests.faults.watcher import Watcher
 
 GONE_S = 3.0 * TIMES
 TOLD = r"Other processes cannot be told of changes \((ConnectionError|TimeoutError|ChannelFull)\)"

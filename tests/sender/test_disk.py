@@ -58,6 +58,8 @@ def test_a_torn_last_line_is_left_out_and_its_number_used_again(tmp_path, caplog
     (path,) = files(tmp_path)
     whole = path.read_bytes()
     for cut in range(len(whole) - len(b"2 " + line(2) + b"\n"), len(whole)):
+        for other in files(tmp_path):
+            other.unlink()
         path.write_bytes(whole[:cut])
         torn = DiskBuffer(tmp_path)
         assert torn.stream == first.stream
@@ -126,6 +128,52 @@ def test_a_power_cut_that_took_numbers_back_opens_another_stream(tmp_path):
 
     third = DiskBuffer(tmp_path)
     assert (third.stream, lines(third)) == (second.stream, [(1, b'{"new":3}')])
+
+
+def test_a_process_that_never_reached_the_server_does_not_vouch_for_its_numbers(tmp_path):
+    """A power cut takes numbers back, the next process uses them again, and ends before the server answers."""
+    first = DiskBuffer(tmp_path)
+    first.append(line(1))
+    first.append(line(2))
+    first.resume(0)
+    first.close()
+    newest = files(tmp_path)[-1]
+    newest.write_bytes(newest.read_bytes()[:-3])
+    second = DiskBuffer(tmp_path)
+    assert second.append(b'{"new":2}') == 2
+    second.close()
+
+    third = DiskBuffer(tmp_path)
+    third.resume(2)  # the server has both of the first process's
+    assert third.identity_changed
+    assert lines(third) == [(1, b'{"new":2}')]
+    third.resume(0)
+    third.close()
+    fourth = DiskBuffer(tmp_path)
+    fourth.resume(1)  # answered once, a process vouches again
+    assert not fourth.identity_changed
+    assert (fourth.stream, fourth.acked) == (third.stream, 1)
+    fourth.close()
+
+
+def test_what_was_given_up_before_the_first_answer_is_a_hole_under_the_new_name_too(tmp_path):
+    first = DiskBuffer(tmp_path)
+    first.append(line(1))
+    first.append(line(2))
+    first.close()
+    newest = files(tmp_path)[-1]
+    newest.write_bytes(newest.read_bytes()[:-3])
+    second = DiskBuffer(tmp_path, max_events=2)
+    for number in (2, 3, 4):
+        second.append(line(number))
+    second.skip()
+    lost = second.lost
+    second.resume(2)
+    assert second.identity_changed
+    assert lines(second) == [(2, line(3)), (3, line(4))]
+    assert (second.last, second.lost) == (4, lost)
+    second.close()
+    assert lines(DiskBuffer(tmp_path)) == [(2, line(3)), (3, line(4))]
 
 
 def test_a_stream_that_was_finished_is_not_continued(tmp_path):
