@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from runs.rules import kept
@@ -46,7 +47,16 @@ def line_of(event: object) -> Line | None:
         "payload": _pick(dict.get(event, "payload"), plan),
         "meta": _pick(dict.get(event, "meta"), _META),
     }
-    return _read(picked, kept.keep_object(picked))
+    return _read(picked, _verdict(picked))
+
+
+def _verdict(picked: dict[str, Any]) -> kept.Kept | kept.Dropped | kept.Refused:
+    """What is picked is plain JSON already, so it is written at once; what JSON cannot say goes the patient way."""
+    try:
+        line = msgspec.json.encode(picked)
+    except (ValueError, OverflowError, TypeError, RecursionError):  # half a character, a huge number
+        return kept.keep_object(picked)
+    return kept.keep(line)
 
 
 def line_of_text(text: bytes | str) -> Line | None:
@@ -84,8 +94,9 @@ def _pick(value: Any, plan: Plan) -> Any:
     if not isinstance(value, dict):
         return _scalar(value)
     picked: dict[str, Any] = {}
+    get = dict.get
     for field, read in plan:
-        item = dict.get(value, field, _ABSENT)
+        item = get(value, field, _ABSENT)
         if item is not _ABSENT:
             picked[field] = read(item)
     return picked
@@ -96,18 +107,27 @@ _ABSENT: Final = object()
 
 def _scalar(value: Any) -> Any:
     """A plain value as it is, cut to what a text may be; of anything else only its JSON type."""
-    if value is None or value is True or value is False:
+    kind = type(value)  # the plain ones first: nearly every value is one
+    if kind is str:
+        return value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT]
+    if kind is int:
+        return value if -(10**18) < value < 10**18 else _whole(value)
+    if value is None or kind is bool or kind is float:
         return value
     if isinstance(value, str):
         return str.__str__(value)[:LONGEST_TEXT]
     if isinstance(value, int):
-        whole = int.__index__(value)
-        return whole if abs(whole) < 10**300 else None
+        return _whole(value)
     if isinstance(value, float):
         return float.__float__(value)
     if isinstance(value, list | tuple):
         return []
     return {} if isinstance(value, dict) else None
+
+
+def _whole(value: int) -> int | None:
+    whole = int.__index__(value)
+    return whole if abs(whole) < 10**300 else None
 
 
 def _presence(value: Any) -> bool:
