@@ -154,6 +154,7 @@ class Pen:
         values = {
             "answer": answer,
             "run_id": answer.current_run,
+            "run_position": answer.run.first_position,
             "number": number,
             "tool": tool,
             "call_id": f"call-{number}_zz",
