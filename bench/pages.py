@@ -43,7 +43,7 @@ def pages(filled: dict[str, Any]) -> Iterator[tuple[str, Page]]:
 
 
 def measure(options: Namespace) -> list[Figure]:
-    sizes = (SMALL, SMALL if options.quick else LARGE)
+    sizes = (SMALL, QUICK if options.quick else LARGE)
     desks = [Desk(runs) for runs in sizes]
     names = [name for name, _ in pages(desks[0].filled)]
     both = zip(*(pages(desk.filled) for desk in desks), strict=True)

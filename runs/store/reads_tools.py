@@ -36,8 +36,10 @@ def seen_tools(project_id: int, epoch: int) -> list[SeenTool]:
     return [SeenTool(*row) for row in rows.values_list("name", "calls", "last_ms")]
 
 
-def is_tool(project_id: int, epoch: int, name: str) -> bool:
-    return SeenName.objects.filter(project_id=project_id, epoch=epoch, name=name, tool=True).exists()
+def seen_tool(project_id: int, epoch: int, name: str) -> SeenTool | None:
+    rows = SeenName.objects.filter(project_id=project_id, epoch=epoch, name=name, tool=True)
+    row = rows.values_list("name", "calls", "last_ms").first()
+    return None if row is None else SeenTool(*row)
 
 
 def recent_answers_using(project_id: int, epoch: int, tool: str) -> list[UsedIn]:
