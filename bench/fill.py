@@ -2,9 +2,9 @@
 
     FOOTPRINT_DATA=/tmp/large python -m bench.fill 1000000
 
-One project, so many runs over half a year, and what hangs on them: answers, legs, calls, questions, tool choices, spawns,
-violations, names. Every filter of the list has common and rare values (`ENDINGS` to `TOOLS` say how rare). Which run has
-what is arithmetic on its number, so two fills of one size are the same. A few large answers and runs come last: `Filled`.
+One project, so many runs over half a year, and what hangs on them: answers, legs, calls, questions, spawns,
+violations, names. Every filter of the list has common and rare values (`ENDINGS` to `TOOLS` say how rare). Which run
+has what is arithmetic on its number, so two fills of one size are the same. A few large answers and runs come last.
 """
 
 from __future__ import annotations
@@ -34,7 +34,14 @@ ENDINGS: Final = {
 }  # fmt: skip
 SKIPS: Final = {"": 7_000, "too-few": 2_600, "after-miss,too-few": 300, "after-miss": 90, "unavailable": 10}
 FAILED, INCOMPLETE, MISSED, VIOLATION, SPAWN, RETRY, LEG = 1_200, 500, 200, 30, 300, 100, 200
-TOOLS: Final = {"search_orders": 6_000, "read_order": 3_000, "send_mail": 890, "refund": 100, "purge": 9, "audit": 1}
+TOOLS: Final = {
+    "search_orders": 6_000,
+    "read_order": 3_000,
+    "send_mail": 890,
+    "refund": 100,
+    "purge": 9,
+    "audit": 1,
+}
 CALLS_A_RUN: Final = 3
 BUSY_SESSION: Final = 500  # of 10,000 runs, in one session; half of the others are in sessions of four
 SEEN_NAMES: Final = 200  # registered names beside the tools that are called
@@ -63,7 +70,9 @@ def fill(runs: int) -> Filled:
         user = get_user_model().objects.create_user(name)
         for one in (project, names):
             models.Membership.objects.create(project=one, user=user, role=role)
-    stream, other = (models.Stream.objects.create(project=one, name="one", instance="one") for one in (project, names))
+    stream, other = (
+        models.Stream.objects.create(project=one, name="one", instance="one") for one in (project, names)
+    )
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("PRAGMA synchronous=OFF")
@@ -72,11 +81,15 @@ def fill(runs: int) -> Filled:
             _many_names(cursor, project.pk, stream.pk, SEEN_NAMES)
             _many_runs(cursor, names.pk, other.pk, 1)
             _many_names(cursor, names.pk, other.pk, MANY_NAMES)
-        large = write_large(project, stream, (runs + 5) * ROWS_A_RUN, (runs + 5) * POSITIONS_A_RUN, BEGAN_MS + HALF_A_YEAR_MS)
-        models.Project.objects.filter(pk=project.pk).update(
-            position=(runs + 10) * POSITIONS_A_RUN + 1_000_000, row_number=(runs + 10) * ROWS_A_RUN + 1_000_000
+        large = write_large(
+            project, stream, (runs + 5) * ROWS_A_RUN, (runs + 5) * POSITIONS_A_RUN, BEGAN_MS + HALF_A_YEAR_MS
         )
-        cursor.execute("ANALYZE")
+        models.Project.objects.filter(pk=project.pk).update(
+            position=(runs + 10) * POSITIONS_A_RUN + 1_000_000,
+            row_number=(runs + 10) * ROWS_A_RUN + 1_000_000,
+        )
+        if connection.vendor == "postgresql":
+            cursor.execute("VACUUM ANALYZE")  # autovacuum would; on SQLite the product keeps no statistics
     return Filled(project.key, runs, large, names.key)
 
 
@@ -130,7 +143,11 @@ def _many_runs(cursor: Any, project: int, stream: int, runs: int) -> None:
         },
         f"NOT {is_leg}",
     )  # fmt: skip
-    rows(models.Leg, whole | {"id": f"{run_id} + 2", "answer_id": answer_id, "run_id": run_id, "number": 1}, f"NOT {is_leg}")
+    rows(
+        models.Leg,
+        whole | {"id": f"{run_id} + 2", "answer_id": answer_id, "run_id": run_id, "number": 1},
+        f"NOT {is_leg}",
+    )
     for call in range(1, CALLS_A_RUN + 1):
         error = f"({failed} = 1)" if call == 1 else "(1 = 0)"
         rows(
@@ -148,7 +165,7 @@ def _many_runs(cursor: Any, project: int, stream: int, runs: int) -> None:
         )  # fmt: skip
     text = models.Text._meta.db_table
     cursor.execute(
-        f"WITH RECURSIVE series(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < {runs}) "
+        f"WITH RECURSIVE series(n) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM series WHERE n < {runs}) "
         f'INSERT INTO "{text}" (project_id, position, kind, text, cut) '
         f"SELECT {project}, {first} + 1, 'question', "
         f"'Where is order NW-' || n || ', and when will it be here? I have been waiting.', (1 = 0) FROM series"
@@ -180,7 +197,12 @@ def _many_names(cursor: Any, project: int, stream: int, count: int) -> None:
         _insert(cursor, models.SeenName, seen | one, "1 = 1", 1)
     many = {"id": f"({base} + n * {ROWS_A_RUN} + 10)", "name": "'tool_' || n", "calls": 5}
     _insert(cursor, models.SeenName, seen | many, "1 = 1", count)
-    words = {"id": f"({base} + n * {ROWS_A_RUN} + 11)", "tool": "'tool_' || n", "text": "'Step ' || n", "position": 1}
+    words = {
+        "id": f"({base} + n * {ROWS_A_RUN} + 11)",
+        "tool": "'tool_' || n",
+        "text": "'Step ' || n",
+        "position": 1,
+    }
     _insert(cursor, models.DeclaredName, whole | words, "1 = 1", count)
 
 
@@ -192,7 +214,7 @@ def _insert(cursor: Any, model: Any, of: Mapping[str, Any], where: str, count: i
             columns.append(f'"{field.column}"')
             values.append(str(of[field.column]) if field.column in of else _default(field))
     cursor.execute(
-        f"WITH RECURSIVE series(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < {count}) "
+        f"WITH RECURSIVE series(n) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM series WHERE n < {count}) "
         f'INSERT INTO "{model._meta.db_table}" ({", ".join(columns)}) '
         f"SELECT {', '.join(values)} FROM series WHERE {where}"
     )
@@ -217,7 +239,15 @@ def _drawn(salt: int, shares: Mapping[str, int]) -> str:
 def _default(field: Any) -> str:
     if field.has_default():
         value = field.get_default()
-        return "(1 = 1)" if value is True else "(1 = 0)" if value is False else f"'{value}'" if isinstance(value, str) else str(value)
+        return (
+            "(1 = 1)"
+            if value is True
+            else "(1 = 0)"
+            if value is False
+            else f"'{value}'"
+            if isinstance(value, str)
+            else str(value)
+        )
     if field.null:
         return "NULL"
     return "''" if field.empty_strings_allowed else "0"
@@ -229,7 +259,9 @@ def _indexes_made_afterwards() -> Iterator[None]:
     from django.apps import apps
     from django.db import connection
 
-    listed = [(model, index) for model in apps.get_app_config("runs").get_models() for index in model._meta.indexes]
+    listed = [
+        (model, index) for model in apps.get_app_config("runs").get_models() for index in model._meta.indexes
+    ]
     with connection.schema_editor() as editor:
         for model, index in listed:
             editor.remove_index(model, index)
@@ -237,7 +269,6 @@ def _indexes_made_afterwards() -> Iterator[None]:
     with connection.schema_editor() as editor:
         for model, index in listed:
             editor.add_index(model, index)
-
 
 
 def main() -> None:

@@ -94,7 +94,9 @@ class _Pen:
         )
         answered = self._at()
         self.rows.append(
-            models.Text(project=self.project, position=answered, kind="answer", text="It left this morning. " * 20)
+            models.Text(
+                project=self.project, position=answered, kind="answer", text="It left this morning. " * 20
+            )
         )
         failed = sum(outcome == "error" for outcome in self._outcomes(calls))
         never_ran = sum(outcome == "not-run" for outcome in self._outcomes(calls))

@@ -51,20 +51,30 @@ def measure(options: Namespace) -> list[Figure]:
     timed = in_turns(asked, options.repeats)
     for desk in desks:
         desk.close()
-    print(f"{'page':<44}{sizes[0]:>12,}{sizes[1]:>12,}{'ratio':>8}{'queries':>9}{'KiB':>8}")
+    print(f"{'page':<44}{sizes[0]:>12,}{sizes[1]:>12,}{'ratio':>8}{'work':>8}{'queries':>9}{'KiB':>8}")
     figures = []
     for name, here, there in zip(names, timed[::2], timed[1::2], strict=True):
         queries = f"{here.queries}/{there.queries}" if here.queries != there.queries else str(here.queries)
         print(
-            f"{name:<44}{here.p50_ms:>12.1f}{there.p50_ms:>12.1f}{there.p50_ms / here.p50_ms:>8.2f}{queries:>9}"
-            f"{there.bytes / 1024:>8.0f}"
+            f"{name:<44}{here.p50_ms:>12.1f}{there.p50_ms:>12.1f}{there.p50_ms / here.p50_ms:>8.2f}"
+            f"{there.work_ms:>8.1f}{queries:>9}{there.bytes / 1024:>8.0f}"
         )
-        figures.append(Figure(f"pages: {name}", there.p50_ms, "ms p50", _bar(name), f"{queries} queries"))
+        figures.append(
+            Figure(
+                f"pages: {name}",
+                there.p50_ms,
+                "ms p50",
+                _bar(name),
+                f"{there.work_ms:.1f} of work, {queries} queries",
+            )
+        )
     return figures
 
 
 def _bar(name: str) -> Bar | None:
-    return next((Bar(most=most) for size, most in ANSWER_BARS.items() if name.startswith(f"answer of {size} ")), None)
+    return next(
+        (Bar(most=most) for size, most in ANSWER_BARS.items() if name.startswith(f"answer of {size} ")), None
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """What the benches of the pages share: filled databases, a process of its own for each, and requests timed in process.
 
-A size is a child process with its own database, so that two sizes are measured in turns within one run and the noise of
-the machine meets both. `FOOTPRINT_BENCH` is the folder where filled databases stay for the next time (default: below the
-system's temporary files); with `DATABASE_URL=postgres://...` they are databases beside the one it names.
+A size is a child process with its own database, so that two sizes are measured in turns within one run and the noise
+of the machine meets both. `FOOTPRINT_BENCH` is the folder where filled databases stay for the next time (default:
+below the system's temporary files); with `DATABASE_URL=postgres://...` they are databases beside the one it names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GETS: Final = 3  # of one address in one round
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One address as one person asks for it. `p50_ms` of its rounds' medians; `queries` a request."""
+    """One address as one person asks for it."""
 
     who: str
     address: str
@@ -33,7 +33,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
+    """Medians of a page: its time, and as much of it as was the server's own work (the rest is waiting: for
+    PostgreSQL, or for a processor that others use). Queries of one request, bytes of one answer."""
+
     p50_ms: float
+    work_ms: float
     queries: int
     bytes: int
 
@@ -45,7 +49,11 @@ class Desk:
         folder = Path(os.environ.get("FOOTPRINT_BENCH") or Path(tempfile.gettempdir()) / "footprint-bench")
         data = folder / f"{runs}-runs"
         data.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "FOOTPRINT_DATA": str(data), "DJANGO_SETTINGS_MODULE": "footprint_site.settings"}
+        environment = {
+            **os.environ,
+            "FOOTPRINT_DATA": str(data),
+            "DJANGO_SETTINGS_MODULE": "footprint_site.settings",
+        }
         if url := os.environ.get("DATABASE_URL"):
             environment["DATABASE_URL"] = _database_of_its_own(url, runs)
         self._child = subprocess.Popen(
@@ -81,7 +89,12 @@ def in_turns(asked: Sequence[tuple[Desk, Page]], rounds: int) -> list[Timed]:
         desk.get(page)  # what is read for the first time is not what is measured
     told = [[desk.get(page) for desk, page in asked] for _ in range(rounds)]
     return [
-        Timed(median(one.p50_ms for one in timed), max(one.queries for one in timed), timed[0].bytes)
+        Timed(
+            median(one.p50_ms for one in timed),
+            median(one.work_ms for one in timed),
+            max(one.queries for one in timed),
+            timed[0].bytes,
+        )
         for timed in zip(*told, strict=True)
     ]
 
@@ -118,17 +131,18 @@ def _serve(runs: int) -> None:
         if page.who not in clients:
             clients[page.who] = Client(headers={"host": "localhost"})
             clients[page.who].force_login(get_user_model().objects.get(username=page.who))
-        client, took = clients[page.who], []
+        client, took, worked = clients[page.who], [], []
         with CaptureQueriesContext(connection) as queries:
             response = client.get(page.address)
             asked = len(queries)  # before the next request empties the log
         if response.status_code not in (200, 204):
             raise SystemExit(f"{page.address} answered {response.status_code}")
         for _ in range(GETS):
-            begun = time.perf_counter()
+            begun, work = time.perf_counter(), time.process_time()
             client.get(page.address)
             took.append((time.perf_counter() - begun) * 1_000)
-        timed = Timed(median(took), asked, len(response.content))
+            worked.append((time.process_time() - work) * 1_000)
+        timed = Timed(median(took), median(worked), asked, len(response.content))
         print(json.dumps(asdict(timed)), flush=True)
 
 

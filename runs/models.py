@@ -316,7 +316,10 @@ class Run(RecordRow):
         expression=Concat(
             "ending",
             Value("|"),
-            *(Case(When(**{f"{column}__gt": 0}, then=Value(letter)), default=Value("")) for letter, column in FACETS.items()),
+            *(
+                Case(When(**{f"{column}__gt": 0}, then=Value(letter)), default=Value(""))
+                for letter, column in FACETS.items()
+            ),
             Value("|"),
             "skipped",
         ),
@@ -332,7 +335,9 @@ class Run(RecordRow):
         # What each is for: docs/decisions/011-reading-at-a-million.md. A leg has no line in the list.
         indexes = [
             models.Index(
-                fields=["project", "epoch", "-first_position"], name="run_list", condition=models.Q(leg_of=None)
+                fields=["project", "epoch", "-first_position"],
+                name="run_list",
+                condition=models.Q(leg_of=None),
             ),
             models.Index(
                 fields=["project", "epoch", "facets", "-first_position"],

@@ -27,7 +27,6 @@ from runs.store import names, reads_tools
 from runs.store.reads_tools import SeenTool, UsedIn
 from runs.store.words import ToolWords, Words, WordsFrom, read_words
 
-
 ROWS_A_SCREEN: Final = 200
 
 

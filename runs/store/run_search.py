@@ -1,14 +1,14 @@
 """Which runs a filter finds, newest first, with work that does not grow with the number of runs.
 
-Three of a filter's parts have an index in the list's order: a session, a tool that was called, and everything that is
-yes or no of a run, which the database keeps in one word, its *facets* (`models.Run.facets`). A project has a few hundred
-different facets at most. They are found by leaping through the index; each one that fits is asked for its newest runs,
-and the newest of all these are the page: exact for any combination, and nothing is read that is thrown away.
+Three of a filter's parts have an index in the list's order: a session, a tool that was called, and everything that
+is yes or no of a run, which the database keeps in one word, its *facets* (`models.Run.facets`). A project has a few
+hundred different facets. They are found by leaping through the index; each one that fits is asked for its newest
+runs, and the newest of all these are the page: exact for any combination, and no run is read that does not fit.
 
-Where two or three of these parts meet, the one with the fewest runs is followed and the others are looked up, run by
-run. How few is counted up to `FEW`; above that, the runs of a session or a tool are followed from the newest on.
+Where two or three of these parts meet, the one with the fewest runs is followed and the others are looked up, run
+by run. How few is counted up to `FEW`; above that, the runs of a session or a tool are followed from the newest on.
 
-Times are turned into places: received times follow positions, but for what several servers' clocks differ (`CLOCKS_MS`).
+Times are turned into places: received times follow positions, but for what servers' clocks differ (`CLOCKS_MS`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from runs.store.people import ProjectRow
 
 FEW: Final = 5_000
 CLOCKS_MS: Final = 60_000
-"""A run whose time is further than this out of the order of positions (a clock was set back) may be missed by a time."""
+"""A filter by time may miss a run whose time is out of the order of positions by more than this: a clock set back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One filter in SQL. Columns that are not to choose an index are written as an expression (`|| ''`, `+ 0`)."""
+    """One filter in SQL. What is looked up run by run is an expression (`|| ''`, `+ 0`), so that it picks no index."""
 
     project: ProjectRow
     wanted: RunFilter
@@ -77,11 +77,20 @@ class _Search:
 
     def _followed(self) -> Callable[[int], tuple[str, list[Any]]]:
         parts = {
-            "tool": (bool(self.wanted.tool), self._of_tool, self._calls()),
-            "session": (bool(self.wanted.session), self._of_session, self._sessions()),
-            "facets": (self.facets is not None, self._of_facets, self._facets_among()),
+            "tool": (bool(self.wanted.tool), self._of_tool, self._calls(), "ORDER BY c.run_position"),
+            "session": (
+                bool(self.wanted.session),
+                self._of_session,
+                self._sessions(),
+                "ORDER BY r.first_position",
+            ),
+            "facets": (self.facets is not None, self._of_facets, self._facets_among(), ""),
         }
-        there = [(follow, counted) for wanted, follow, counted in parts.values() if wanted]
+        there = [
+            (follow, (f"{sql} {order}", values))
+            for wanted, follow, (sql, values), order in parts.values()
+            if wanted
+        ]
         if not there:
             return self._of_all
         if len(there) == 1:
@@ -96,24 +105,29 @@ class _Search:
     def _of_all(self, size: int) -> tuple[str, list[Any]]:
         where, values = self._also()
         return (
-            f"SELECT r.id FROM runs_run r WHERE {_LISTED} AND {_BETWEEN}{where} ORDER BY r.first_position {self._order} "
-            f"LIMIT {size}",
+            f"SELECT r.id FROM runs_run r WHERE {_LISTED} AND {_BETWEEN}{where} "
+            f"ORDER BY r.first_position {self._order} LIMIT {size}",
             [*self._here, self.low, self.high, *values],
         )
 
     def _of_session(self, size: int) -> tuple[str, list[Any]]:
         sql, values = self._sessions()
         where, more = self._also("session")
-        return f"SELECT r.id {sql}{where} ORDER BY r.first_position {self._order} LIMIT {size}", [*values, *more]
+        return f"SELECT r.id {sql}{where} ORDER BY r.first_position {self._order} LIMIT {size}", [
+            *values,
+            *more,
+        ]
 
     def _of_tool(self, size: int) -> tuple[str, list[Any]]:
         """A run stands in the index once a call: they are grouped as they come."""
-        sql, values = self._calls()
         where, more = self._also("tool")
+        # `+ 0`: the run is found by its place, not by the range of places that the calls are in.
+        run = f"runs_run r WHERE {_LISTED} AND r.first_position = c.run_position + 0{where}"
+        joined = f"LATERAL (SELECT r.id FROM {run} LIMIT 1) r WHERE" if _has_lateral() else f"{run} AND"
         return (
-            f"SELECT min(r.id) {sql.replace(' WHERE ', f' CROSS JOIN runs_run r WHERE {_LISTED} AND r.first_position = c.run_position AND ', 1)}"
-            f"{where} GROUP BY c.run_position ORDER BY c.run_position {self._order} LIMIT {size}",
-            [*self._here, *values, *more],
+            f"SELECT min(r.id) FROM runs_toolcall c CROSS JOIN {joined} {_CALLED} "
+            f"GROUP BY c.run_position ORDER BY c.run_position {self._order} LIMIT {size}",
+            [*self._here, *more, *self._here, self.wanted.tool, self.low, self.high],
         )
 
     def _of_facets(self, size: int) -> tuple[str, list[Any]]:
@@ -121,12 +135,12 @@ class _Search:
         where, more = self._also("facets")
         kinds = ", ".join(["(%s)"] * len(self.facets or ()))
         newest = (
-            f"SELECT r.id, r.first_position FROM runs_run r WHERE {_LISTED} AND r.facets = kinds.facets AND {_BETWEEN}{where} "
-            f"ORDER BY r.first_position {self._order} LIMIT {size}"
+            f"SELECT r.id, r.first_position FROM runs_run r WHERE {_LISTED} AND r.facets = kinds.facets "
+            f"AND {_BETWEEN}{where} ORDER BY r.first_position {self._order} LIMIT {size}"
         )
         joined = (
             f"LATERAL ({newest}) found"
-            if connection.vendor == "postgresql"
+            if _has_lateral()
             else f"runs_run found WHERE found.id IN (SELECT id FROM ({newest}))"
         )
         return (
@@ -150,11 +164,7 @@ class _Search:
         )
 
     def _calls(self) -> tuple[str, list[Any]]:
-        return (
-            "FROM runs_toolcall c WHERE c.project_id = %s AND c.epoch = %s AND c.tool = %s "
-            "AND c.run_position > %s AND c.run_position < %s",
-            [*self._here, self.wanted.tool, self.low, self.high],
-        )
+        return f"FROM runs_toolcall c WHERE {_CALLED}", [*self._here, self.wanted.tool, self.low, self.high]
 
     def _also(self, followed: str = "") -> tuple[str, list[Any]]:
         """What else has to be true of a run that was found."""
@@ -170,9 +180,10 @@ class _Search:
             sql = f"{sql} AND r.facets || '' IN ({_places_for(self.facets)})"
             values += self.facets
         if wanted.tool and followed != "tool":
+            # A scalar, since an EXISTS may be made a join, which gathers all calls of the tool first.
             sql += (
-                " AND EXISTS (SELECT 1 FROM runs_toolcall c WHERE c.project_id = %s AND c.epoch = %s AND c.tool = %s "
-                "AND c.run_position = r.first_position)"
+                " AND (SELECT 1 FROM runs_toolcall c WHERE c.project_id = %s AND c.epoch = %s AND c.tool = %s "
+                "AND c.run_position = r.first_position LIMIT 1) = 1"
             )
             values += [*self._here, wanted.tool]
         return sql, values
@@ -188,6 +199,9 @@ class _Search:
 
 _LISTED: Final = "r.project_id = %s AND r.epoch = %s AND r.leg_of IS NULL"
 _BETWEEN: Final = "r.first_position > %s AND r.first_position < %s"
+_CALLED: Final = (
+    "c.project_id = %s AND c.epoch = %s AND c.tool = %s AND c.run_position > %s AND c.run_position < %s"
+)
 _END: Final = 1 << 62
 
 
@@ -237,6 +251,11 @@ def _facets(project: ProjectRow, wanted: RunFilter) -> list[str]:
         [*here, *here],
     )
     return [facets for (facets,) in found if wanted.fits(facets)]
+
+
+def _has_lateral() -> bool:
+    """PostgreSQL follows an index row by row where it is told to with LATERAL and LIMIT; SQLite does without."""
+    return connection.vendor == "postgresql"
 
 
 def _places_for(values: Sequence[object]) -> str:

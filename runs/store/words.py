@@ -36,7 +36,9 @@ LABEL = "The display name"
 MOST_REMEMBERED = 16
 """The words of so many projects are kept by a process; 10,000 names are some 5 MB."""
 
-_READ: dict[tuple[str, int, int], Words] = {}  # the words of now, by the project's key, its epoch and their version
+_READ: dict[
+    tuple[str, int, int], Words
+] = {}  # the words of now, by the project's key, its epoch and their version
 _LOCK = Lock()
 
 

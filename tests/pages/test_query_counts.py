@@ -1,8 +1,8 @@
 """How often each page asks the database: one number a page and role, whatever the number of rows.
 
-Asked twice, since the app's words are read once a process and version; the second time counts. The record then grows
-(answers, calls, tool choices, spawns, names), and the number has to stay. A number that goes down is a reason to be glad
-and to write it here; one that goes up, to look again.
+Asked twice, since the app's words are read once a process and version; the second time counts. The record then
+grows (answers, calls, tool choices, spawns, names), and the number has to stay. A number that goes down is a reason
+to be glad and to write it here; one that goes up, to look again.
 """
 
 from __future__ import annotations
@@ -50,9 +50,16 @@ def test_a_page_asks_as_often_whatever_there_is(address: str, people: People, sa
     told = sample["choices"]
     url = address.format(run=told.run.slug, answer=told.answer.slug)
     url = url if url == "/" else f"/p/{people.northwind.key}/{url}"
-    for project in (people.northwind, people.elsewhere):  # two projects each: the first page is a list of them
-        models.Membership.objects.get_or_create(project=project, user=people.omar, defaults={"role": "operator"})
-        models.Membership.objects.get_or_create(project=project, user=people.rhea, defaults={"role": "reader"})
+    for project in (
+        people.northwind,
+        people.elsewhere,
+    ):  # two projects each: the first page is a list of them
+        models.Membership.objects.get_or_create(
+            project=project, user=people.omar, defaults={"role": "operator"}
+        )
+        models.Membership.objects.get_or_create(
+            project=project, user=people.rhea, defaults={"role": "reader"}
+        )
     counted = _counted(people, url)
     _grow(people, told.answer)
     assert counted == _counted(people, url), "the number of queries grows with the rows"

@@ -17,7 +17,18 @@ from .operator import MODEL_CALLS_DRAWN, Behind, event_list, model_calls, operat
 from .reader import Asked, Material, reader_answer
 from .shapes import EventList, ModelCall, OperatorAnswer, ReaderAnswer
 
-__all__ = ["Asked", "ChoicesPage", "EventsPage", "Page", "behind_of", "build", "choices_of", "events_of", "gather", "page_of"]
+__all__ = [
+    "Asked",
+    "ChoicesPage",
+    "EventsPage",
+    "Page",
+    "behind_of",
+    "build",
+    "choices_of",
+    "events_of",
+    "gather",
+    "page_of",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def steps(rows: Sequence[reads.ChoiceRecord]) -> list[Step]:
 
 
 class _Menu(msgspec.Struct):
-    """Of a kept row, what is counted: lists of a full row, numbers of an event. Hundreds of rows are read for a page."""
+    """Of a kept row, what is counted: lists of a full row, numbers of an event. A page reads hundreds of them."""
 
     served: Any = None
     offered: Any = None
