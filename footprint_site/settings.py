@@ -146,8 +146,9 @@ else:
         "keepalives_interval": 10,
         "keepalives_count": 3,
         "tcp_user_timeout": 30_000,
+        # Compiling a page's query takes longer than the query (docs/decisions/011-reading-at-a-million.md).
         # Who waits for a lock says so in the log (as on SQLite); a process that stopped with one gives it back.
-        "options": "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s",
+        "options": "-c jit=off -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s",
         **DATABASES["default"].get("OPTIONS", {}),
     }
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0003_limits'),
+        ('runs', '0004_reading_at_a_million'),
     ]
 
     operations = [

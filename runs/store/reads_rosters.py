@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.db.models import Count, Max, QuerySet
 
-from runs.models import Roster, Spawn, Violation
+from runs.models import ID_BITS, Roster, Spawn, Violation
 from runs.rules.roster import ExtraToolDeclaration, ToolProduct
 from runs.rules.vocabulary import ContentClass
 
@@ -113,7 +114,14 @@ def count_violations(project_id: int, epoch: int) -> Mapping[str, int]:
 
 
 def _spawns(project_id: int, epoch: int, *, refused: bool) -> QuerySet[Spawn]:
-    return Spawn.objects.filter(project_id=project_id, epoch=epoch, refused=refused).order_by("-position")
+    """Newest first. Ids follow positions, and the table is in their order: no index of its own is needed."""
+    return Spawn.objects.filter(
+        project_id=project_id,
+        epoch=epoch,
+        refused=refused,
+        id__gt=project_id << ID_BITS,
+        id__lt=(project_id + 1) << ID_BITS,
+    ).order_by("-id")
 
 
 def _entry(item: Mapping[str, object]) -> ExtraToolDeclaration:
@@ -121,6 +129,7 @@ def _entry(item: Mapping[str, object]) -> ExtraToolDeclaration:
     return ExtraToolDeclaration(product.name, product.aliases, ContentClass.known(product.content_origin))
 
 
+@lru_cache(maxsize=1_000)  # a tool injects the same few, spawn after spawn
 def _products(text: str | None) -> tuple[ToolProduct, ...] | None:
     return None if text is None else tuple(map(_product, json.loads(text)))
 
