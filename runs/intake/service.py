@@ -62,9 +62,13 @@ class Service:
 
 
 def sweep_once() -> list[Changed]:
-    """Mark every run silent that is; one transaction, projects in ascending id. What the doorbell should say."""
+    """Mark every run silent that is; one transaction, projects in ascending id. What the doorbell should say.
+
+    Every process does. Who comes second finds nothing any more under the project's lock, and where nothing went quiet
+    no project is locked at all: another process is taking in its events.
+    """
     rung = []
-    for project_id in incoming.projects_with_running_turns():
+    for project_id in incoming.projects_gone_quiet(now_ms()):
         project = incoming.lock_project(project_id)
         if project is None:
             continue

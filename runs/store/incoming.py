@@ -231,8 +231,14 @@ def silent_candidates(project_id: int, epoch: int, before_ms: int) -> list[tuple
     return list(runs.order_by("id").values_list("stream_id", "name"))
 
 
-def projects_with_running_turns() -> list[int]:
-    running = models.Answer.objects.filter(ending="running", epoch=F("project__epoch"))
+def projects_gone_quiet(now_ms: int) -> list[int]:
+    """The projects, in ascending id, where a running turn has had no word for as long as its project allows. Read
+    without a lock: who finds something locks the project and looks again."""
+    running = models.Answer.objects.filter(
+        ending="running",
+        epoch=F("project__epoch"),
+        last_ms__lt=now_ms - F("project__silent_after_s") * 1000,
+    )
     return sorted(set(running.values_list("project_id", flat=True)))
 
 
