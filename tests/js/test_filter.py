@@ -166,4 +166,4 @@ def test_whatever_stands_in_a_field_the_dashboard_reads_the_same():
         if isinstance(directly, Dropped):
             assert out == "null", line[:500]
         else:
-            assert keep(out) == directly, (line[:500], out[:500])
+            assert repr(keep(out)) == repr(directly), (line[:500], out[:500])
