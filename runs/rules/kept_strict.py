@@ -37,6 +37,7 @@ _NAME: Final[Any] = Annotated[str, Meta(max_length=MAX_TOOL_CALL_TEXT // 2)]
 _STAGE: Final[Any] = Annotated[str, Meta(max_length=MAX_STAGE_CHARS // 2)]
 _TEXT: Final[Any] = Annotated[str, Meta(max_length=MAX_TEXT_BYTES // 4)]
 _LABEL: Final[Any] = Annotated[str, Meta(max_length=MAX_LABEL_CHARS)]
+_NOTHING: Final[Any] = Annotated[str, Meta(min_length=1, max_length=0)]
 _FEW: Final[Any] = Meta(max_length=MAX_ITEMS)
 _COUNT: Final[Any] = Annotated[int, Meta(ge=0, le=MAX_INT)]
 _MILLIS: Final[Any] = Annotated[int, Meta(ge=0, le=LONGEST_MS)] | Annotated[float, Meta(ge=0, le=LONGEST_MS)]
@@ -62,7 +63,7 @@ _TYPES: Final[dict[str, Any]] = {
     # Rare, and read by rules of their own: absent here, or the patient reader's.
     "length": None,
     "declared": None,
-    "roster": None,
+    "roster": _NOTHING,  # even null is a declaration: of a roster that is none
 }
 _ROUNDED: Final[dict[str, Callable[[float], int]]] = {"millis": round, "clock": int}
 

@@ -70,4 +70,6 @@ def test_the_raw_stream_grows_as_recorded_ones_do(calls: int, events: int, kept:
     verdicts = [keep(line) for line in raw_lines(calls)]
     assert len(verdicts) == events
     assert sum(isinstance(verdict, Kept) for verdict in verdicts) == kept
-    assert all(isinstance(verdict, Kept) or (isinstance(verdict, Dropped) and verdict.known) for verdict in verdicts)
+    assert all(
+        isinstance(verdict, Kept) or (isinstance(verdict, Dropped) and verdict.known) for verdict in verdicts
+    )

@@ -119,6 +119,21 @@ def test_both_ways_agree_on_whatever_stands_in_the_fields(
     agree(line.encode("utf-8", "surrogatepass"))
 
 
+REQUIRED = {"name": "a", "names": ["a"], "count": 1, "word": "pick", "struct": {}, "structs": []}
+ODD = [None, "", "a", 0, 1, 1.5, -1, True, False, [], {}, ["a"], [None], [{}], {"name": "a"}, "x" * 300]
+
+
+@pytest.mark.parametrize("name", sorted(KEPT))
+def test_both_ways_agree_on_each_field_by_itself(name: str) -> None:
+    kinds = {camel(field): kind for field, (kind, _) in kinds_in(KEPT[name]).items()}
+    whole = {field: REQUIRED[kind] for field, kind in kinds.items() if kind in REQUIRED}
+    for field in kinds:
+        for value in ODD:
+            for flag in (True, False, None):
+                told = {**whole, "hasFactory": flag, field: value}
+                agree(json.dumps({"type": full_type(name), "payload": told, "meta": {"runId": "r"}}))
+
+
 def test_a_type_said_twice_is_no_short_way() -> None:
     """In JSON the last one holds: what the line begins with may not decide."""
     first, last = '{"type":"agentfootprint.stream.tool_end",', '"type":"agentfootprint.stream.token"}'
