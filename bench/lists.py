@@ -62,9 +62,11 @@ def measure(options: Namespace) -> list[Figure]:
         for case, (here, there) in zip(cases(), pairs, strict=True):
             print(_line(case, here, there))
         work = [there.work_ms for _, there in pairs]
-        more_work = [there.work_ms / here.work_ms for here, there in pairs]
         ms = [there.p50_ms for _, there in pairs]
-        ratios = [there.p50_ms / here.p50_ms for here, there in pairs]
+        # A page with fewer runs on it is faster for that alone: what is alike is compared.
+        alike = [(here, there) for here, there in pairs if here.rows == there.rows]
+        more_work = [there.work_ms / here.work_ms for here, there in alike]
+        ratios = [there.p50_ms / here.p50_ms for here, there in alike]
         of = f"lists: {title} among {sizes[1]:,} runs"
         figures += [
             Figure(
@@ -94,6 +96,8 @@ def _line(case: dict[str, str], here: Timed, there: Timed) -> str:
     work = f"{here.work_ms:>7.1f}{there.work_ms:>7.1f}{there.work_ms / here.work_ms:>8.2f}"
     flag = " <<" if there.p50_ms > BAR_MS or ratio > BAR_RATIO else ""
     queries = f"{here.queries}/{there.queries}" if here.queries != there.queries else str(here.queries)
+    if here.rows != there.rows:
+        flag = f"{flag} {here.rows}/{there.rows} runs listed"
     return f"{name:<62}{here.p50_ms:>12.1f}{there.p50_ms:>12.1f}{ratio:>8.2f}{work}{queries:>9}{flag}"
 
 

@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-GETS: Final = 3  # of one address in one round
+GETS: Final = 5  # of one address in one round
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,13 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class Timed:
     """Medians of a page: its time, and as much of it as was the server's own work (the rest is waiting: for
-    PostgreSQL, or for a processor that others use). Queries of one request, bytes of one answer."""
+    PostgreSQL, or for a processor that others use). Queries of one request; bytes, and runs listed, of one answer."""
 
     p50_ms: float
     work_ms: float
     queries: int
     bytes: int
+    rows: int
 
 
 class Desk:
@@ -94,6 +95,7 @@ def in_turns(asked: Sequence[tuple[Desk, Page]], rounds: int) -> list[Timed]:
             median(one.work_ms for one in timed),
             max(one.queries for one in timed),
             timed[0].bytes,
+            timed[0].rows,
         )
         for timed in zip(*told, strict=True)
     ]
@@ -142,7 +144,13 @@ def _serve(runs: int) -> None:
             client.get(page.address)
             took.append((time.perf_counter() - begun) * 1_000)
             worked.append((time.process_time() - work) * 1_000)
-        timed = Timed(median(took), median(worked), asked, len(response.content))
+        timed = Timed(
+            median(took),
+            median(worked),
+            asked,
+            len(response.content),
+            response.content.count(b"data-live-row="),
+        )
         print(json.dumps(asdict(timed)), flush=True)
 
 

@@ -82,7 +82,7 @@ def latest_rosters(project_id: int, epoch: int) -> list[DeclaredRoster]:
 
 def newest_delegations(project_id: int, epoch: int) -> list[Delegation]:
     """The newest spawns of all tools, newest first."""
-    rows = _spawns(project_id, epoch, refused=False)[:NEWEST_SPAWNS]
+    rows = _newest_spawns(project_id, epoch, refused=False)[:NEWEST_SPAWNS]
     columns = ("tool", "answer__slug", "products", "denied", "received_ms")
     return [
         Delegation(tool, answer, _products(products) or (), tuple(json.loads(denied or "[]")), ms)
@@ -91,15 +91,15 @@ def newest_delegations(project_id: int, epoch: int) -> list[Delegation]:
 
 
 def newest_refusals(project_id: int, epoch: int) -> list[Refusal]:
-    rows = _spawns(project_id, epoch, refused=True)[:NEWEST_REFUSALS]
+    rows = _newest_spawns(project_id, epoch, refused=True)[:NEWEST_REFUSALS]
     return [
         Refusal(*row) for row in rows.values_list("tool", "refused_reason", "answer__slug", "received_ms")
     ]
 
 
 def count_delegations(project_id: int, epoch: int) -> Mapping[str, int]:
-    counted = _spawns(project_id, epoch, refused=False).order_by().values("tool").annotate(n=Count("id"))
-    return dict(counted.values_list("tool", "n"))
+    spawns = Spawn.objects.filter(project_id=project_id, epoch=epoch, refused=False).order_by()
+    return dict(spawns.values("tool").annotate(n=Count("id")).values_list("tool", "n"))
 
 
 def newest_violations(project_id: int, epoch: int) -> list[ViolationRow]:
@@ -113,15 +113,10 @@ def count_violations(project_id: int, epoch: int) -> Mapping[str, int]:
     return dict(rows.annotate(n=Count("id")).values_list("tool", "n"))
 
 
-def _spawns(project_id: int, epoch: int, *, refused: bool) -> QuerySet[Spawn]:
-    """Newest first. Ids follow positions, and the table is in their order: no index of its own is needed."""
-    return Spawn.objects.filter(
-        project_id=project_id,
-        epoch=epoch,
-        refused=refused,
-        id__gt=project_id << ID_BITS,
-        id__lt=(project_id + 1) << ID_BITS,
-    ).order_by("-id")
+def _newest_spawns(project_id: int, epoch: int, *, refused: bool) -> QuerySet[Spawn]:
+    """Newest first. Ids follow positions and begin with the project's, so the table itself is the index."""
+    ids = {"id__gt": project_id << ID_BITS, "id__lt": (project_id + 1) << ID_BITS}
+    return Spawn.objects.filter(**ids, epoch=epoch, refused=refused).order_by("-id")
 
 
 def _entry(item: Mapping[str, object]) -> ExtraToolDeclaration:
