@@ -18,6 +18,8 @@ import secrets
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Case, Value, When
+from django.db.models.functions import Concat
 
 from runs.rules.vocabulary import Ending
 
@@ -263,6 +265,10 @@ class Waiting(RecordRow):
     position = models.BigIntegerField()
 
 
+FACETS = {"f": "failed_calls", "i": "incomplete", "m": "missed", "v": "violations"}
+"""A run's facets are ``ending|letters|skipped``: a letter for each of these columns that is not 0."""
+
+
 class Run(RecordRow):
     """One `run()` of an agent on one stream."""
 
@@ -305,18 +311,46 @@ class Run(RecordRow):
     ended_ms = models.BigIntegerField(null=True)
     opened_clock_ms = models.BigIntegerField(null=True)
     last_clock_ms = models.BigIntegerField(null=True)
+    # Made by the database: everything yes-or-no that a list is narrowed by, in one word (store/run_search.py).
+    facets = models.GeneratedField(
+        expression=Concat(
+            "ending",
+            Value("|"),
+            *(
+                Case(When(**{f"{column}__gt": 0}, then=Value(letter)), default=Value(""))
+                for letter, column in FACETS.items()
+            ),
+            Value("|"),
+            "skipped",
+        ),
+        output_field=models.CharField(max_length=100),
+        db_persist=True,
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["stream", "name", "epoch"], name="one_run_a_stream_and_name"),
             models.UniqueConstraint(fields=["project", "slug", "epoch"], name="one_run_a_slug"),
         ]
+        # What each is for: docs/decisions/011-reading-at-a-million.md. A leg has no line in the list.
         indexes = [
-            # the list: newest first, legs left out
-            models.Index(fields=["project", "epoch", "-first_position"], name="run_list"),
-            models.Index(fields=["project", "epoch", "ending", "-first_position"], name="run_ending"),
-            models.Index(fields=["project", "epoch", "session_slug", "-first_position"], name="run_session"),
-            models.Index(fields=["project", "epoch", "opened_ms"], name="run_opened"),
+            models.Index(
+                fields=["project", "epoch", "-first_position"],
+                name="run_list",
+                condition=models.Q(leg_of=None),
+            ),
+            models.Index(
+                fields=["project", "epoch", "facets", "-first_position"],
+                name="run_facets",
+                condition=models.Q(leg_of=None),
+            ),
+            models.Index(
+                fields=["project", "epoch", "session_slug", "-first_position"],
+                name="run_session",
+                condition=models.Q(leg_of=None),
+            ),
+            models.Index(fields=["project", "epoch", "opened_ms", "first_position"], name="run_opened"),
+            models.Index(fields=["retry_of"], name="run_retry", condition=models.Q(retry_of__isnull=False)),
         ]
 
 
@@ -406,6 +440,7 @@ class ToolCall(RecordRow):
 
     answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="+")  # the leg it started in
+    run_position = models.BigIntegerField(default=0)  # where the run of its answer stands in the list
     number = models.PositiveIntegerField()  # its place in the answer, from 1
     path = models.CharField(max_length=500, blank=True)
     tool = models.CharField(max_length=256, null=True)
@@ -428,7 +463,7 @@ class ToolCall(RecordRow):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["answer", "number"], name="one_call_a_place")]
         indexes = [
-            models.Index(fields=["project", "epoch", "tool", "answer"], name="call_tool"),
+            models.Index(fields=["project", "epoch", "tool", "-run_position"], name="call_tool"),
             models.Index(
                 fields=["run", "call_id"],
                 name="call_not_closed",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from django.db.models import F
 
 from runs import models
 from runs.models import ID_BITS, Project
@@ -154,6 +155,7 @@ class Pen:
         values = {
             "answer": answer,
             "run_id": answer.current_run,
+            "run_position": answer.run.first_position,
             "number": number,
             "tool": tool,
             "call_id": f"call-{number}_zz",
@@ -206,11 +208,16 @@ class Pen:
             models.SeenName.objects.create(
                 **self.row(), name=tool, tool=True, calls=1, first_position=self.at(), last_ms=self.now_ms
             )
+        self.bump_words()
 
     def declares(self, tool: str, words: str) -> None:
         models.DeclaredName.objects.create(
             **self.row(), stream=self.stream, tool=tool, text=words, position=self.at()
         )
+        self.bump_words()
+
+    def bump_words(self) -> None:
+        Project.objects.filter(id=self.project.id).update(words_version=F("words_version") + 1)
 
     def done(self) -> None:
         Project.objects.filter(id=self.project.id).update(position=self.position, row_number=self.number)

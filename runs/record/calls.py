@@ -103,6 +103,7 @@ def _new_call(
     book: Book, answer: AnswerRow, run: RunRow, entry: EventEntry, tool: str | None, call_id: str
 ) -> ToolCallRow:
     project = book.project
+    listed = book.runs_by_id.get(answer.run_id, run)  # in a leg: the run that opened the answer
     call = ToolCallRow(
         id=book.new_id(),
         project_id=project.id,
@@ -116,6 +117,7 @@ def _new_call(
         state=OPEN,
         outcome=Outcome.OPEN.value,
         version=entry.position,
+        run_position=listed.first_position,
         iteration=answer.iteration,
     )
     book.file_call(call)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.db.models import Count, Max, QuerySet
 
-from runs.models import Roster, Spawn, Violation
+from runs.models import ID_BITS, Roster, Spawn, Violation
 from runs.rules.roster import ExtraToolDeclaration, ToolProduct
 from runs.rules.vocabulary import ContentClass
 
@@ -81,7 +82,7 @@ def latest_rosters(project_id: int, epoch: int) -> list[DeclaredRoster]:
 
 def newest_delegations(project_id: int, epoch: int) -> list[Delegation]:
     """The newest spawns of all tools, newest first."""
-    rows = _spawns(project_id, epoch, refused=False)[:NEWEST_SPAWNS]
+    rows = _newest_spawns(project_id, epoch, refused=False)[:NEWEST_SPAWNS]
     columns = ("tool", "answer__slug", "products", "denied", "received_ms")
     return [
         Delegation(tool, answer, _products(products) or (), tuple(json.loads(denied or "[]")), ms)
@@ -90,15 +91,15 @@ def newest_delegations(project_id: int, epoch: int) -> list[Delegation]:
 
 
 def newest_refusals(project_id: int, epoch: int) -> list[Refusal]:
-    rows = _spawns(project_id, epoch, refused=True)[:NEWEST_REFUSALS]
+    rows = _newest_spawns(project_id, epoch, refused=True)[:NEWEST_REFUSALS]
     return [
         Refusal(*row) for row in rows.values_list("tool", "refused_reason", "answer__slug", "received_ms")
     ]
 
 
 def count_delegations(project_id: int, epoch: int) -> Mapping[str, int]:
-    counted = _spawns(project_id, epoch, refused=False).order_by().values("tool").annotate(n=Count("id"))
-    return dict(counted.values_list("tool", "n"))
+    spawns = Spawn.objects.filter(project_id=project_id, epoch=epoch, refused=False).order_by()
+    return dict(spawns.values("tool").annotate(n=Count("id")).values_list("tool", "n"))
 
 
 def newest_violations(project_id: int, epoch: int) -> list[ViolationRow]:
@@ -112,8 +113,10 @@ def count_violations(project_id: int, epoch: int) -> Mapping[str, int]:
     return dict(rows.annotate(n=Count("id")).values_list("tool", "n"))
 
 
-def _spawns(project_id: int, epoch: int, *, refused: bool) -> QuerySet[Spawn]:
-    return Spawn.objects.filter(project_id=project_id, epoch=epoch, refused=refused).order_by("-position")
+def _newest_spawns(project_id: int, epoch: int, *, refused: bool) -> QuerySet[Spawn]:
+    """Newest first. Ids follow positions and begin with the project's, so the table itself is the index."""
+    ids = {"id__gt": project_id << ID_BITS, "id__lt": (project_id + 1) << ID_BITS}
+    return Spawn.objects.filter(**ids, epoch=epoch, refused=refused).order_by("-id")
 
 
 def _entry(item: Mapping[str, object]) -> ExtraToolDeclaration:
@@ -121,6 +124,7 @@ def _entry(item: Mapping[str, object]) -> ExtraToolDeclaration:
     return ExtraToolDeclaration(product.name, product.aliases, ContentClass.known(product.content_origin))
 
 
+@lru_cache(maxsize=1_000)  # a tool injects the same few, spawn after spawn
 def _products(text: str | None) -> tuple[ToolProduct, ...] | None:
     return None if text is None else tuple(map(_product, json.loads(text)))
 

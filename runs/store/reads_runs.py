@@ -6,30 +6,17 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, Sum
 from django.db.models.functions import Substr
 
-from runs.models import Answer, Run, SeenName, Text, ToolCall
+from runs.models import Answer, Run, SeenName, Text
 from runs.store.people import ProjectRow
+from runs.store.run_search import RunFilter, run_ids
+
+__all__ = ["RunFilter", "RunLine"]
 
 LINE_CHARS: Final = 400
 """Of a question, as much is read for a list."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """What a list is narrowed to; what is empty does not narrow. All parts combine. Times are UTC milliseconds."""
-
-    ending: str = ""
-    failed: bool = False
-    incomplete: bool = False
-    session: str = ""  # the keyed hash
-    since_ms: int | None = None
-    until_ms: int | None = None
-    missed: bool = False
-    skipped: str = ""
-    violation: bool = False
-    tool: str = ""  # registered name
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +62,12 @@ def page_before(
     project: ProjectRow, wanted: RunFilter, position: int | None, size: int
 ) -> tuple[RunLine, ...]:
     """At most `size` runs older than `position` (None: the newest), newest first."""
-    runs = _runs(project, wanted)
-    if position is not None:
-        runs = runs.filter(first_position__lt=position)
-    return _lines(project, runs.order_by("-first_position").values_list(*_COLUMNS)[:size])
+    return _lines_of_ids(project, run_ids(project, wanted, size, before=position))
 
 
 def page_after(project: ProjectRow, wanted: RunFilter, position: int, size: int) -> tuple[RunLine, ...]:
     """At most `size` runs newer than `position`, those next to it, newest first."""
-    runs = _runs(project, wanted).filter(first_position__gt=position)
-    return _lines(project, list(runs.order_by("first_position").values_list(*_COLUMNS)[:size])[::-1])
+    return _lines_of_ids(project, run_ids(project, wanted, size, after=position))
 
 
 def lines_of(project: ProjectRow, slugs: Collection[str]) -> tuple[RunLine, ...]:
@@ -101,7 +84,7 @@ def newest_position(project: ProjectRow) -> int:
 
 def count_after(project: ProjectRow, wanted: RunFilter, position: int, most: int) -> int:
     """How many runs are newer than `position`, counted up to `most`."""
-    return _runs(project, wanted).filter(first_position__gt=position).order_by()[:most].count()
+    return len(run_ids(project, wanted, most, after=position))
 
 
 def tools_seen(project: ProjectRow, most: int = 500) -> tuple[str, ...]:
@@ -110,30 +93,9 @@ def tools_seen(project: ProjectRow, most: int = 500) -> tuple[str, ...]:
     return tuple(seen.order_by("name").values_list("name", flat=True)[:most])
 
 
-def _runs(project: ProjectRow, wanted: RunFilter) -> QuerySet[Run]:
-    runs = Run.objects.filter(project_id=project.id, epoch=project.epoch, leg_of=None)
-    if wanted.ending:
-        runs = runs.filter(ending=wanted.ending)
-    if wanted.failed:
-        runs = runs.filter(failed_calls__gt=0)
-    if wanted.incomplete:
-        runs = runs.filter(incomplete__gt=0)
-    if wanted.session:
-        runs = runs.filter(session_slug=wanted.session)
-    if wanted.since_ms is not None:
-        runs = runs.filter(opened_ms__gte=wanted.since_ms)
-    if wanted.until_ms is not None:
-        runs = runs.filter(opened_ms__lt=wanted.until_ms)
-    if wanted.missed:
-        runs = runs.filter(missed__gt=0)
-    if wanted.skipped:
-        runs = runs.filter(skipped__contains=wanted.skipped)  # no reason's word is part of another's
-    if wanted.violation:
-        runs = runs.filter(violations__gt=0)
-    if wanted.tool:
-        calls = ToolCall.objects.filter(project_id=project.id, epoch=project.epoch, tool=wanted.tool)
-        runs = runs.filter(id__in=calls.values("answer__run_id"))
-    return runs
+def _lines_of_ids(project: ProjectRow, ids: Sequence[int]) -> tuple[RunLine, ...]:
+    runs = Run.objects.filter(id__in=ids).order_by("-first_position")
+    return _lines(project, runs.values_list(*_COLUMNS))
 
 
 def _lines(project: ProjectRow, rows: Iterable[tuple[Any, ...]]) -> tuple[RunLine, ...]:

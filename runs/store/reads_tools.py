@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from django.db.models import Max
-
 from runs.models import Answer, SeenName, ToolCall
 
 RECENT_ANSWERS = 3
@@ -38,19 +36,18 @@ def seen_tools(project_id: int, epoch: int) -> list[SeenTool]:
     return [SeenTool(*row) for row in rows.values_list("name", "calls", "last_ms")]
 
 
-def is_tool(project_id: int, epoch: int, name: str) -> bool:
-    return SeenName.objects.filter(project_id=project_id, epoch=epoch, name=name, tool=True).exists()
+def seen_tool(project_id: int, epoch: int, name: str) -> SeenTool | None:
+    rows = SeenName.objects.filter(project_id=project_id, epoch=epoch, name=name, tool=True)
+    row = rows.values_list("name", "calls", "last_ms").first()
+    return None if row is None else SeenTool(*row)
 
 
 def recent_answers_using(project_id: int, epoch: int, tool: str) -> list[UsedIn]:
-    """The newest answers in which the tool was called, newest first. Two queries."""
-    newest = (
-        ToolCall.objects.filter(project_id=project_id, epoch=epoch, tool=tool)
-        .values("answer")
-        .annotate(at=Max("answer__opened_position"))
-        .order_by("-at")
-        .values_list("answer", flat=True)[:RECENT_ANSWERS]
-    )
+    """Answers of the newest runs in which the tool was called, newest first. Three queries."""
+    calls = ToolCall.objects.filter(project_id=project_id, epoch=epoch, tool=tool)
+    runs = calls.order_by("-run_position").values_list("run_position", flat=True).distinct()[:RECENT_ANSWERS]
+    newest = calls.filter(run_position__in=list(runs)).order_by("-answer").values_list("answer", flat=True)
+    newest = newest.distinct()[:RECENT_ANSWERS]
     columns = ("pk", "slug", "opened_ms", "ending", "complete")
     answers = Answer.objects.filter(pk__in=list(newest)).order_by("-opened_position").values_list(*columns)
     found = {pk: UsedIn(*values) for pk, *values in answers}

@@ -166,6 +166,7 @@ class ToolCallRow(Row):
     state: str
     outcome: str
     version: int
+    run_position: int = 0
     not_run: bool = False
     erred: bool = False
     status: str = ""

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from django.db.models import Max, QuerySet
@@ -30,6 +32,14 @@ from runs.rules.display_name import (
 )
 
 LABEL = "The display name"
+
+MOST_REMEMBERED = 16
+"""The words of so many projects are kept by a process; 10,000 names are some 5 MB."""
+
+_READ: dict[
+    tuple[str, int, int], Words
+] = {}  # the words of now, by the project's key, its epoch and their version
+_LOCK = Lock()
 
 
 class WordsFrom(StrEnum):
@@ -55,9 +65,12 @@ class ToolWords:
     declared_problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Words:
-    """A project's words at one `version`. `display_name_of` is what `rules.display_name.named_calls` asks."""
+    """A project's words at one `version`. `display_name_of` is what `rules.display_name.named_calls` asks.
+
+    Shared by all pages of a process: never changed.
+    """
 
     version: int
     by_tool: Mapping[str, ToolWords] = field(default_factory=dict)
@@ -83,16 +96,43 @@ class Words:
         text = self.display_name_of(tool)
         if text is None:
             return ()
-        return tuple(sorted(t for t, words in self.by_tool.items() if words.text == text and t != tool))
+        return tuple(sorted(other for other in self._tools_of[text] if other != tool))
+
+    @cached_property
+    def _tools_of(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for tool, words in self.by_tool.items():
+            if words.text is not None:
+                found.setdefault(words.text, []).append(tool)
+        return found
 
 
 def read_words(project_id: int, epoch: int, at_position: int | None = None) -> Words:
-    """A project's words now, or as they were when the event at `at_position` was taken in. Four queries.
+    """A project's words now, or as they were when the event at `at_position` was taken in.
 
-    A name that is refused today is refused at every position: what readers never see, they never see of the past.
+    Four queries; one where the process has read the words of now before: whatever changes them gives them a new version
+    in the same transaction. A name that is refused today is refused at every position: what readers never see, they
+    never see of the past.
     """
     # First, so that a change between the queries is newer than the version says, and the page reads once too often.
-    version = Project.objects.values_list("words_version", flat=True).get(pk=project_id)
+    key, version = Project.objects.values_list("key", "words_version").get(pk=project_id)
+    if at_position is not None:
+        return _read_words(project_id, epoch, version, at_position)
+    now = (key, epoch, version)
+    with _LOCK:
+        words = _READ.pop(now, None)
+        if words is not None:
+            _READ[now] = words  # the latest read is the last to go
+    if words is None:
+        words = _read_words(project_id, epoch, version, None)
+        with _LOCK:
+            _READ[now] = words
+            while len(_READ) > MOST_REMEMBERED:
+                del _READ[next(iter(_READ))]
+    return words
+
+
+def _read_words(project_id: int, epoch: int, version: int, at_position: int | None) -> Words:
     registered = registered_names(project_id, epoch)
     declared = DeclaredName.objects.filter(project_id=project_id, epoch=epoch)
     set_here = DisplayName.objects.filter(project_id=project_id)

@@ -4,7 +4,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from django.db.models import F
 
+from runs.models import Run, ToolCall
 from tests import recordings
 from tests.record.story import answers_of, whole_record
 from tests.wire import Wire, make_project, make_token, run, send_all
@@ -51,6 +53,11 @@ def test_each_recording_is_told_as_its_facts_say(name: str) -> None:
             fact.pop("calls", None)
             assert {"count": sum(outcomes.values()), "outcomes": dict(outcomes)} == summary
     assert told == expected
+    # A list by tool finds a run by the place of its calls: the run that opened the answer, also for later legs.
+    calls = ToolCall.objects.filter(project=project)
+    assert not calls.exclude(run_position=F("answer__run__first_position")).exists()
+    runs = Run.objects.filter(project=project).order_by("id").values_list("first_position", flat=True)
+    assert list(runs) == sorted(runs), "ids of runs follow their positions"
 
     totals = Counter(call[2] for answer in answers_of(project) for call in answer["calls"])
     # a status the tool itself declared weighs more than the missing error flag, see rules: effects_status_envelope

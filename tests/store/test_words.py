@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 
 from runs.models import ID_BITS, DeclaredName, DisplayName, Project, SeenName, Stream
 from runs.rules.display_name import named_calls
@@ -41,12 +42,18 @@ class App:
             id=self.row(), project=self.project, epoch=1, stream=self.stream, tool=tool, text=text,
             problem=problem, position=at,
         )  # fmt: skip
+        self.bumps()
 
     def uses(self, name, alias=False):
         SeenName.objects.create(
             id=self.row(), project=self.project, epoch=1, name=name, alias=alias, tool=not alias,
             first_position=1, last_ms=0,
         )  # fmt: skip
+        self.bumps()
+
+    def bumps(self):
+        """As the writer does, in the same transaction."""
+        Project.objects.filter(pk=self.project.pk).update(words_version=F("words_version") + 1)
 
 
 @pytest.fixture
@@ -206,3 +213,15 @@ def test_four_queries_for_any_number_of_tools(project, app, ada, django_assert_n
         set_display_name(project.pk, f"t{n}", f"Thing {n}", ada)
     with django_assert_num_queries(4):
         assert len(read_words(project.pk, 1).by_tool) == 30
+    with django_assert_num_queries(1):  # whether they are still the words of now
+        assert len(read_words(project.pk, 1).by_tool) == 30
+    with django_assert_num_queries(4):
+        assert len(read_words(project.pk, 1, at_position=1).by_tool) == 30
+
+
+def test_words_are_remembered_by_project_and_epoch(project, app):
+    app.declares("a", "Looking up")
+    other = Project.objects.create(name="Elsewhere", words_version=read_words(project.pk, 1).version)
+    assert read_words(other.pk, 1).display_name_of("a") is None
+    assert read_words(project.pk, 2).display_name_of("a") is None
+    assert read_words(project.pk, 1).display_name_of("a") == "Looking up"
