@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -134,6 +135,9 @@ def _reader_page(
     first = answers[0] if answers else None
     retry = reads_run.slug_of(found.retry_of) if found.retry_of is not None else None
     session = f"{reverse('runs', args=[key])}?{urlencode({'session': found.session_slug})}"
+    of_answer: dict[int, list[LegLine]] = {}
+    for leg in legs:
+        of_answer.setdefault(leg.answer_id, []).append(leg)
     ends = [found.last_clock_ms, *(leg.last_clock_ms for leg in legs)]
     known_ends = [end for end in ends if end is not None]
     return ReaderRunPage(
@@ -150,7 +154,8 @@ def _reader_page(
         last_ms=max([found.last_ms, *(leg.last_ms for leg in legs)]),
         duration_ms=span_ms(found.opened_clock_ms, max(known_ends) if known_ends else None),
         answers=tuple(
-            _answer_row(visit, line, len(answers), parts, _leg_rows(found, line, legs)) for line in answers
+            _answer_row(visit, line, len(answers), parts, _leg_rows(found, of_answer.get(line.id, ())))
+            for line in answers
         ),
         more_answers=max(0, found.answers - len(answers)),
         parts=parts,
@@ -202,14 +207,13 @@ def _answer_row(
     )
 
 
-def _leg_rows(found: reads_run.Run, line: AnswerLine, legs: tuple[LegLine, ...]) -> tuple[LegRow, ...]:
+def _leg_rows(found: reads_run.Run, legs: Sequence[LegLine]) -> tuple[LegRow, ...]:
     """The further legs of one answer, each with the wait before it on the sender's clock."""
     rows = []
     before_ms = found.last_clock_ms
     for leg in legs:
-        if leg.answer_id == line.id:
-            rows.append(LegRow(leg.number, leg.begun_ms, span_ms(before_ms, leg.begun_clock_ms)))
-            before_ms = leg.last_clock_ms
+        rows.append(LegRow(leg.number, leg.begun_ms, span_ms(before_ms, leg.begun_clock_ms)))
+        before_ms = leg.last_clock_ms
     return tuple(rows)
 
 

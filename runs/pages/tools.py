@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from typing import Final
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -24,7 +25,9 @@ from runs.rules.display_name import MAX_DISPLAY_NAME_CHARS
 from runs.rules.vocabulary import Ending, Outcome
 from runs.store import names, reads_tools
 from runs.store.reads_tools import SeenTool, UsedIn
-from runs.store.words import Words, WordsFrom, read_words
+from runs.store.words import ToolWords, Words, WordsFrom, read_words
+
+ROWS_A_SCREEN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class ToolsPage:
     rows: tuple[ToolRow, ...]
     tally: Tally
     may_edit: bool
+    first_href: str
+    more_href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +120,9 @@ class ToolPage:
 @require_GET
 @project_page(at_least=Audience.OPERATOR)
 def tools(request: HttpRequest, visit: Visit) -> HttpResponse:
-    _, rows = _rows(visit)
-    return show(request, visit, "tools/tools.html", _page(visit, rows), here="tools")
+    return show(
+        request, visit, "tools/tools.html", _page(visit, _place(request.GET.get("after", ""))), here="tools"
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -126,8 +132,8 @@ def tool(request: HttpRequest, visit: Visit) -> HttpResponse:
 
     htmx asks for the form as a row of the list, and with `?row` for the row as it was.
     """
-    words, rows = _rows(visit)
-    row = _row_named(rows, request.GET.get("tool", ""))
+    words = read_words(visit.project.id, visit.project.epoch)
+    row = _row_named(visit, words, request.GET.get("tool", ""))
     if request.method == "POST":
         return _save(request, visit, row, words)
     if request.htmx and "row" in request.GET:
@@ -142,8 +148,8 @@ def tool(request: HttpRequest, visit: Visit) -> HttpResponse:
 @project_page(at_least=Audience.ADMIN)
 def preview(request: HttpRequest, visit: Visit) -> HttpResponse:
     """What recent answers would say with these words. Saves nothing."""
-    words, rows = _rows(visit)
-    row = _row_named(rows, request.GET.get("tool", ""))
+    words = read_words(visit.project.id, visit.project.epoch)
+    row = _row_named(visit, words, request.GET.get("tool", ""))
     found = _preview(visit, words, row.name, request.GET.get("words", ""))
     return show_part(request, visit, "tools/parts/preview.html", found)
 
@@ -161,27 +167,30 @@ def _save(request: HttpRequest, visit: Visit, row: ToolRow, words: Words) -> Htt
     ring_from_sync(Changed(visit.project.id, visit.project.epoch, 0, words=True))
     if not request.htmx:
         return redirect(row.href)
-    new_words, rows = _rows(visit)
-    changed = {*words.sharing(row.name), *new_words.sharing(row.name)}
-    saved = SavedRow(
-        _row_named(rows, row.name),
-        tuple(other for other in rows if other.name in changed),
-        _tally(rows, swapped=True),
-    )
+    new_words, listed = _listed(visit)
+    changed = {row.name, *words.sharing(row.name), *new_words.sharing(row.name)}
+    rows = {tool.name: _row(visit, new_words, tool) for tool in listed if tool.name in changed}
+    saved = SavedRow(rows.pop(row.name), tuple(rows.values()), _tally(new_words, listed, swapped=True))
     return show_part(request, visit, "tools/parts/saved.html", saved)
 
 
-def _rows(visit: Visit) -> tuple[Words, tuple[ToolRow, ...]]:
+def _listed(visit: Visit) -> tuple[Words, list[SeenTool]]:
     """Every tool, the most needed first: what has no words by its calls, then the rest by theirs."""
     project = visit.project
     words = read_words(project.id, project.epoch)
-    seen = {tool.name: tool for tool in reads_tools.seen_tools(project.id, project.epoch)}
-    named = {name: SeenTool(name, 0, 0) for name in words.by_tool if name not in seen}
-    rows = [_row(visit, words, tool) for tool in (seen | named).values()]
-    rows.sort(
-        key=lambda row: (-row.unnamed, row.problem is None, row.words is not None, -row.calls, row.name)
-    )
-    return words, tuple(rows)
+    listed = reads_tools.seen_tools(project.id, project.epoch)
+    seen = {tool.name for tool in listed}
+    listed += [SeenTool(name, 0, 0) for name in words.by_tool if name not in seen]
+
+    def need(tool: SeenTool) -> tuple[object, ...]:
+        told = words.of(tool.name)
+        return (-_unnamed(told, tool), told.problem is None, told.text is not None, -tool.calls, tool.name)
+
+    return words, sorted(listed, key=need)
+
+
+def _unnamed(told: ToolWords, tool: SeenTool) -> int:
+    return tool.calls if told.text is None else 0
 
 
 def _row(visit: Visit, words: Words, tool: SeenTool) -> ToolRow:
@@ -194,27 +203,40 @@ def _row(visit: Visit, words: Words, tool: SeenTool) -> ToolRow:
         problem=told.problem,
         shares=words.sharing(tool.name),
         calls=tool.calls,
-        unnamed=tool.calls if told.text is None else 0,
+        unnamed=_unnamed(told, tool),
         last_ms=tool.last_ms or None,
         href=reverse("tool", args=[visit.project.key]) + "?" + urlencode({"tool": tool.name}),
         may_edit=visit.audience.administers,
     )
 
 
-def _row_named(rows: tuple[ToolRow, ...], name: str) -> ToolRow:
-    for row in rows:
-        if row.name == name:
-            return row
-    raise Http404
+def _row_named(visit: Visit, words: Words, name: str) -> ToolRow:
+    seen = reads_tools.seen_tool(visit.project.id, visit.project.epoch, name)
+    if seen is None and name not in words.by_tool:
+        raise Http404
+    return _row(visit, words, seen or SeenTool(name, 0, 0))
 
 
-def _page(visit: Visit, rows: tuple[ToolRow, ...]) -> ToolsPage:
-    return ToolsPage(rows, _tally(rows), visit.audience.administers)
+def _page(visit: Visit, after: int) -> ToolsPage:
+    words, listed = _listed(visit)
+    here, end = reverse("tools", args=[visit.project.key]), after + ROWS_A_SCREEN
+    return ToolsPage(
+        rows=tuple(_row(visit, words, tool) for tool in listed[after:end]),
+        tally=_tally(words, listed),
+        may_edit=visit.audience.administers,
+        first_href=here if after else "",
+        more_href=f"{here}?{urlencode({'after': end})}" if end < len(listed) else "",
+    )
 
 
-def _tally(rows: tuple[ToolRow, ...], swapped: bool = False) -> Tally:
-    without = sum(row.words is None for row in rows)
-    return Tally(len(rows), without, sum(row.unnamed for row in rows), swapped)
+def _tally(words: Words, listed: list[SeenTool], swapped: bool = False) -> Tally:
+    without = [tool for tool in listed if words.display_name_of(tool.name) is None]
+    return Tally(len(listed), len(without), sum(tool.calls for tool in without), swapped)
+
+
+def _place(text: str) -> int:
+    """How many rows were on the screens before; anything that is not a number is the beginning."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _tool_page(visit: Visit, words: Words, row: ToolRow, value: str | None) -> ToolPage:

@@ -7,6 +7,7 @@ declared for its tool; a call without such words is counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
 from typing import Protocol
 
 from .json_types import json_type_word, with_article
@@ -64,7 +65,12 @@ def read_display_name(value: object) -> str | None:
     Every name passes here again whenever it is read, wherever it came from. Half of a surrogate pair, which the rule
     allows and no page can encode, reads as U+FFFD.
     """
-    if not isinstance(value, str) or display_name_problem("", value) is not None:
+    return _read(value) if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=4096)  # an answer of thousands of calls has the same few names, judged call by call
+def _read(value: str) -> str | None:
+    if display_name_problem("", value) is not None:
         return None
     return ecma_trim(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

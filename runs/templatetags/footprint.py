@@ -6,6 +6,9 @@
     {% state member %}    mark + word + colour of any word of rules/vocabulary.py
     {{ ms|duration }}     1.2 s                    in words; "not recorded", "unknown"
     {% state member word %}    the same mark and colour with another word ("running" for an open call)
+    {% count number "ok" %}    how many calls came to an outcome, with its mark and colour
+
+Rows of which a page has hundreds are printed by `rows.py`.
 
 `ms` are UTC milliseconds or None, which prints "not recorded". The zone is the context's `zone`; a live fragment
 brings it as a page does.
@@ -13,14 +16,15 @@ brings it as a page does.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
 
 from django import template
+from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from runs.rules import words, zones
-from runs.rules.vocabulary import Told
+from runs.rules.vocabulary import Outcome, Told
 
 register = template.Library()
 
@@ -52,6 +56,26 @@ def duration(ms: object) -> str:
     return words.duration_words(ms)
 
 
-@register.inclusion_tag("parts/state.html")
-def state(member: Told, word: str = "") -> dict[str, Any]:
-    return {"mark": member.mark, "colour": member.colour, "word": word or member.word}
+@register.simple_tag
+def state(member: Told, word: str = "") -> str:
+    return _state(member.mark, member.colour, word or member.word)
+
+
+@register.simple_tag
+def count(number: int, outcome: str) -> str:
+    """How many calls came to an outcome (its wire word), with mark and colour where there are some."""
+    member = Outcome(outcome)
+    return _count(number, member.mark, member.colour)
+
+
+# Closed words and small numbers: the same few pieces stand in every row of every page, so they are printed once.
+
+
+@lru_cache(maxsize=512)
+def _state(mark: str, colour: str, word: str) -> str:
+    return render_to_string("parts/state.html", {"mark": mark, "colour": colour, "word": word})
+
+
+@lru_cache(maxsize=512)
+def _count(number: int, mark: str, colour: str) -> str:
+    return render_to_string("parts/count.html", {"count": number, "mark": mark, "colour": colour})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from bs4 import BeautifulSoup
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -181,11 +182,37 @@ def test_a_page_asks_as_often_for_four_calls_as_for_four_hundred(
     counts = []
     for slug in (sample["named"].answer.slug, long.slug, sample["choices"].answer.slug):
         browser = people.browser(who)
+        browser.get(address(people, slug))  # the app's words are read once a process
         with CaptureQueriesContext(connection) as asked:
             browser.get(address(people, slug))
         counts.append(len(asked))
     assert counts[0] == counts[1], counts
     assert counts[2] <= {"rhea": 16, "omar": 22}[who], counts  # with spawns, their rosters and child runs
+
+
+def test_omar_reads_the_model_calls_of_a_long_answer_screen_by_screen(people: People) -> None:
+    pen = pen_for_more(people)
+    answer = pen.answer(pen.run("long"), "Count everything.", "Counted.")
+    for step in range(1, 24):
+        pen.choice(answer, "pick", step, {"offered": ["a_zz"], "served": ["a_zz"]})
+        pen.choice(answer, "outcome", step, {"called": ["a_zz"]})
+    pen.done()
+    omar = people.browser("omar")
+    page = BeautifulSoup(omar.get(address(people, answer.slug)).content, "html.parser")
+    screens, href = [len(page.select(".model-call"))], page.select_one("#model-calls-left a")["href"]
+    while href:
+        page = BeautifulSoup(omar.get(href).content, "html.parser")
+        part = omar.get(href, headers={"HX-Request": "true"}).content.decode()
+        screens.append(len(page.select(".model-call")))
+        assert part.count('class="model-call"') == screens[-1]
+        assert 'hx-swap-oob="beforeend:#model-calls"' in part
+        link = page.select_one("#model-calls-left a")
+        href = link["href"] if link else ""
+    assert screens == [10, 10, 3]
+    models.Answer.objects.filter(id=answer.id).update(ending="running")  # it grows at its end: no screens
+    page = BeautifulSoup(omar.get(address(people, answer.slug)).content, "html.parser")
+    assert len(page.select(".model-call")) == 23
+    assert page.select_one("#model-calls-left a") is None
 
 
 def test_hostile_words_are_text(people: People) -> None:

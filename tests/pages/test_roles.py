@@ -60,6 +60,7 @@ TABLE: dict[str, Row] = {
     "p/<str:key>/runs/<str:slug>/": of("reader"),
     "p/<str:key>/answers/<str:slug>/": of("reader"),
     "p/<str:key>/answers/<str:slug>/calls/": of("reader"),
+    "p/<str:key>/answers/<str:slug>/choices/": of("operator"),
     "p/<str:key>/answers/<str:slug>/events/": of("operator"),
     "p/<str:key>/tools/": of("operator"),
     "p/<str:key>/tools/one/": of("operator", query="?tool=lookup_order_zz"),

@@ -9,7 +9,6 @@ from types import UnionType
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
 
 from runs import models
 from runs.pages.run import ReaderRunPage
@@ -192,26 +191,6 @@ def test_the_timeline_has_a_table_beside_the_drawing(people: People, sample: Dra
     assert "800 ms" in table
     assert "Looking up the order" in table
     assert "<svg" not in body(people, "rhea", sample["choices"])
-
-
-@pytest.mark.parametrize(("name", "queries"), [("rhea", 9), ("omar", 18)])
-def test_the_number_of_queries_does_not_grow(
-    people: People, sample: Drawn, django_assert_num_queries: DjangoAssertNumQueries, name: str, queries: int
-) -> None:
-    story = sample["choices"]
-    browser = people.browser(name)
-    address = f"/p/{people.northwind.key}/runs/{story.run.slug}/"
-    browser.get(address)
-    with django_assert_num_queries(queries):
-        browser.get(address)
-    writer = pen_for(people.elsewhere)
-    writer.project, writer.number, writer.position = people.northwind, 100_000, 100_000
-    for _ in range(5):
-        answer = writer.answer(story.run, "Again?", "Yes.")
-        for _ in range(5):
-            writer.call(answer, "lookup_order_zz")
-    with django_assert_num_queries(queries):
-        browser.get(address)
 
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "<div hx-get=/x hx-trigger=load>"]

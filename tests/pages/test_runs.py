@@ -8,14 +8,12 @@ from itertools import combinations
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from runs import models
 from runs.pages import runs as page_runs
 from tests.people import People
 from tests.sample import BEGAN_MS, MODELS_SIDE, Drawn, pen_for
 
-QUERIES_READER = 9  # session, person, membership, runs, sums, first answers, questions, the newest, projects
 """Whatever the number of rows. An operator's page reads the tools and their words besides."""
 
 NEWEST_FIRST = [
@@ -220,23 +218,6 @@ def test_a_filter_that_fits_nothing_can_be_taken_back(people: People, sample: Dr
     page = people.browser("rhea").get(f"/p/{people.northwind.key}/runs/?ending=halted").content.decode()
     assert "No run fits these filters" in page
     assert f'href="/p/{people.northwind.key}/runs/">Show all runs' in page
-
-
-@pytest.mark.parametrize(("name", "more"), [("rhea", 0), ("omar", 5)])
-def test_the_number_of_queries_does_not_grow(
-    people: People, sample: Drawn, django_assert_num_queries: DjangoAssertNumQueries, name: str, more: int
-) -> None:
-    browser = people.browser(name)
-    address = f"/p/{people.northwind.key}/runs/"
-    browser.get(address)
-    with django_assert_num_queries(QUERIES_READER + more):
-        browser.get(address)
-    writer = pen_for(people.elsewhere)
-    writer.project, writer.number, writer.position = people.northwind, 100_000, 100_000
-    for _ in range(10):
-        writer.answer(writer.run("many"), "Again?", "Yes.")
-    with django_assert_num_queries(QUERIES_READER + more):
-        browser.get(address)
 
 
 HOSTILE = [

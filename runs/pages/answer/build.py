@@ -13,11 +13,22 @@ from runs.store import reads_answer as reads
 from runs.store.people import ProjectRow
 from runs.store.words import read_words
 
-from .operator import MODEL_CALLS_DRAWN, Behind, event_list, operator_answer
+from .operator import MODEL_CALLS_DRAWN, Behind, event_list, model_calls, operator_answer
 from .reader import Asked, Material, reader_answer
-from .shapes import EventList, OperatorAnswer, ReaderAnswer
+from .shapes import EventList, ModelCall, OperatorAnswer, ReaderAnswer
 
-__all__ = ["Asked", "EventsPage", "Page", "behind_of", "build", "events_of", "gather", "page_of"]
+__all__ = [
+    "Asked",
+    "ChoicesPage",
+    "EventsPage",
+    "Page",
+    "behind_of",
+    "build",
+    "choices_of",
+    "events_of",
+    "gather",
+    "page_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +49,16 @@ class EventsPage:
     first: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ChoicesPage:
+    """Further model calls of an answer, for operators: named as on the page of the answer, and printed by its parts."""
+
+    answer_href: str
+    model_calls: tuple[ModelCall, ...]
+    model_calls_left: str
+    model_calls_href: str
+
+
 def build(
     project: ProjectRow, slug: str, operates: bool, asked: Asked | None = None, after: int = 0
 ) -> Page | None:
@@ -46,10 +67,10 @@ def build(
     return None if material is None else page_of(material, operates)
 
 
-def page_of(material: Material, operates: bool) -> Page:
+def page_of(material: Material, operates: bool, *, followed: bool = False) -> Page:
     if not operates:
         return Page(reader_answer(material), None)
-    behind = operator_answer(material, behind_of(material))
+    behind = operator_answer(material, behind_of(material), followed=followed)
     return Page(behind.seen, behind)
 
 
@@ -99,6 +120,22 @@ def behind_of(material: Material) -> Behind:
         violations=reads.violations(answer.id),
         host=reads.host_check(answer, legs),
         model_events=reads.model_calls(answer, legs, MODEL_CALLS_DRAWN),
+    )
+
+
+def choices_of(project: ProjectRow, slug: str, after: int) -> ChoicesPage | None:
+    """The model calls after place `after`; None when there is no such answer."""
+    material = gather(project, slug, Asked(), with_calls=False)
+    if material is None:
+        return None
+    messages = reads.classifier_messages(project.id, material.choices)
+    behind = Behind(reads.legs(material.answer.id), messages, [], {}, {}, [], None, [])
+    shown = model_calls(material, behind, after=after)
+    return ChoicesPage(
+        answer_href=reverse("answer", args=[project.key, slug]),
+        model_calls=shown.calls,
+        model_calls_left=shown.left,
+        model_calls_href=shown.more_href,
     )
 
 

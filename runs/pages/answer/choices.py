@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from runs.rules import kept, words
 from runs.rules.tool_choice import ALWAYS_SERVED_TOOLS
 from runs.rules.vocabulary import NarrowSkip
@@ -49,13 +51,24 @@ def steps(rows: Sequence[reads.ChoiceRecord]) -> list[Step]:
     return found
 
 
+class _Menu(msgspec.Struct):
+    """Of a kept row, what is counted: lists of a full row, numbers of an event. A page reads hundreds of them."""
+
+    served: Any = None
+    offered: Any = None
+    wire: Any = None
+
+
+_MENU = msgspec.json.Decoder(_Menu)
+
+
 def effects(rows: Sequence[reads.ChoiceRecord]) -> tuple[Effect, ...]:
     """What narrowing did to the steps of an answer, without names, in the order of their first; each sentence once."""
     counted: dict[str, int] = {}
     for step in steps(rows):
         if step.reading is None:
             continue
-        served, offered = _counts(step.reading, body_of(step.reading))
+        served, offered = _counts(step.reading, _MENU.decode(step.reading.body))
         skipped = NarrowSkip.known(step.reading.skipped)
         if skipped is None and (served is None or offered is None):
             continue

@@ -22,7 +22,7 @@ from .shapes import (
     EventLine,
     EventList,
     Fact,
-    ModelCall,
+    ModelCalls,
     OperatorAnswer,
     OperatorBlock,
     OperatorCall,
@@ -30,7 +30,8 @@ from .shapes import (
     SpawnSeen,
 )
 
-MODEL_CALLS_SHOWN = 40
+MODEL_CALLS_A_SCREEN = 10  # each has a menu of dozens of tools
+MODEL_CALLS_FOLLOWED = 40  # of an answer that grows: its page has no further screens
 MODEL_CALLS_DRAWN = 240  # events: a start and an end each
 
 
@@ -48,18 +49,20 @@ class Behind:
     model_events: list[reads.EventRow]
 
 
-def operator_answer(material: Material, behind: Behind) -> OperatorAnswer:
+def operator_answer(material: Material, behind: Behind, *, followed: bool = False) -> OperatorAnswer:
+    """`followed`: for a page that is sent what changes, and has been sent all of it so far."""
     answer, project = material.answer, material.project
     seen = reader_answer(material)
     calls = operator_calls(material.calls, material, behind.legs)
-    shown, left = model_calls(material, behind)
+    shown = model_calls(material, behind, in_one=followed or not seen.ending.ended)
     spawned = {spawn.id for spawn in behind.spawns}
     return OperatorAnswer(
         seen=seen,
         facts=_facts(answer, behind.legs),
         blocks=operator_blocks(calls, seen.ending.ended),
-        model_calls=shown,
-        model_calls_left=left,
+        model_calls=shown.calls,
+        model_calls_left=shown.left,
+        model_calls_href=shown.more_href,
         spawns=tuple(_spawn(spawn, material, behind) for spawn in behind.spawns),
         other_violations=tuple(_violation(row) for row in behind.violations if row.spawn_id not in spawned),
         host_check=_host_check(answer, behind.host),
@@ -93,25 +96,29 @@ def operator_blocks(calls: Sequence[OperatorCall], folding: bool) -> tuple[Opera
     return tuple(OperatorBlock(run[0], run, words.times(len(run))) for run in runs)
 
 
-def model_calls(material: Material, behind: Behind) -> tuple[tuple[ModelCall, ...], str]:
-    """The first model calls with their tool choice, and a sentence about those that are not shown."""
-    found = steps(material.choices)
+def model_calls(material: Material, behind: Behind, *, after: int = 0, in_one: bool = False) -> ModelCalls:
+    """A screen of model calls with their tool choice: those after place `after`. `in_one`: as many as are followed."""
+    found = [step for step in steps(material.choices) if step.number > after]
     leg_of = {leg.run_id: leg.number for leg in behind.legs}
-    shown = tuple(
+    size = MODEL_CALLS_FOLLOWED if in_one else MODEL_CALLS_A_SCREEN
+    calls = tuple(
         model_call(
             step,
             leg_of.get(step.run_id, 1),
             material.words,
             behind.messages.get(step.reading.position, "") if step.reading is not None else "",
         )
-        for step in found[:MODEL_CALLS_SHOWN]
+        for step in found[:size]
     )
-    more = len(found) > MODEL_CALLS_SHOWN or material.answer.choice_rows > len(material.choices)
-    return (
-        shown,
-        f"The first {MODEL_CALLS_SHOWN} model calls are shown; the others are among the events."
-        if more
+    goes_on = len(found) > size
+    here = reverse("answer-choices", args=[material.project.key, material.answer.slug])
+    unread = material.answer.choice_rows > len(material.choices)
+    return ModelCalls(
+        calls=calls,
+        left="The first model calls are shown; the others are among the events."
+        if (goes_on and in_one) or (unread and not goes_on)
         else "",
+        more_href=f"{here}?{urlencode({'after': calls[-1].number})}" if goes_on and not in_one else "",
     )
 
 

@@ -65,7 +65,7 @@ def read_small(
     material = gather(project, slug, Asked(), with_calls=operates and timeline)
     if material is None:
         return None
-    page = page_of(material, operates)
+    page = page_of(material, operates, followed=True)
     return page, small_parts(page, project.time_zone, timeline=timeline)
 
 
@@ -106,7 +106,7 @@ def read_whole(
     material = gather(project, slug, Asked(), limit=max(reads.CALLS_A_SCREEN, min(through, MOST_ROWS)))
     if material is None:
         return None
-    page = page_of(material, operates)
+    page = page_of(material, operates, followed=True)
     context = _context(page, project.time_zone)
     whole = [
         fragment("call-rows", _template("call_list"), context),

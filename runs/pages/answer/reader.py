@@ -206,11 +206,11 @@ def _rests_on(material: Material, ending: Ending, complete: bool) -> tuple[Groun
     distinct: dict[str, set[str]] = {outcome: set() for outcome in names}
     for group in material.groups:
         name = said.display_name_of(group.tool)
-        # A name that is said once covers all its calls; only calls that are counted have to be there one by one.
+        # A name that is said once covers all its calls; those beyond the names that are said are only counted.
         if name is not None:
             distinct[group.outcome].add(name)
         covered = name is not None and len(distinct[group.outcome]) <= MAX_NAMED_CALLS
-        names[group.outcome].extend([name] * (1 if covered else group.count))
+        names[group.outcome] += [name] if covered else [None] * group.count
         counts[group.outcome] += group.count
     sentences = words.rests_on(
         *(names[outcome] for outcome in (Outcome.OK, Outcome.ERROR, Outcome.NOT_RUN, Outcome.OPEN)),

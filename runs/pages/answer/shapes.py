@@ -191,6 +191,15 @@ class ModelCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCalls:
+    """A screen of model calls: where they go on, or a sentence on those that no screen has."""
+
+    calls: tuple[ModelCall, ...]
+    left: str
+    more_href: str
+
+
+@dataclass(frozen=True, slots=True)
 class RosterViolation:
     reason: RosterReason
     offender: str
@@ -246,6 +255,7 @@ class OperatorAnswer:
     blocks: tuple[OperatorBlock, ...]
     model_calls: tuple[ModelCall, ...]
     model_calls_left: str
+    model_calls_href: str
     spawns: tuple[SpawnSeen, ...]
     other_violations: tuple[RosterViolation, ...]
     host_check: str

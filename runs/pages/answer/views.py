@@ -11,7 +11,7 @@ from runs.pages.access import Audience, Visit, project_page
 from runs.pages.frame import show, show_part
 from runs.rules.vocabulary import Outcome
 
-from .build import Asked, build, events_of
+from .build import Asked, build, choices_of, events_of
 
 
 @project_page
@@ -30,6 +30,15 @@ def answer_calls(request: HttpRequest, visit: Visit, slug: str) -> HttpResponse:
     if page is None:
         raise Http404
     return _part_or_page(request, visit, "calls", page)
+
+
+@project_page(at_least=Audience.OPERATOR)
+def answer_choices(request: HttpRequest, visit: Visit, slug: str) -> HttpResponse:
+    """The next model calls of a long answer."""
+    page = choices_of(visit.project, slug, _after(request))
+    if page is None:
+        raise Http404
+    return _part_or_page(request, visit, "model_calls", page)
 
 
 @project_page(at_least=Audience.OPERATOR)
@@ -63,5 +72,6 @@ def _after(request: HttpRequest) -> int:
 urlpatterns = [
     path("answers/<str:slug>/", answer, name="answer"),
     path("answers/<str:slug>/calls/", answer_calls, name="answer-calls"),
+    path("answers/<str:slug>/choices/", answer_choices, name="answer-choices"),
     path("answers/<str:slug>/events/", answer_events, name="answer-events"),
 ]
