@@ -4,7 +4,6 @@ sending, committing, cutting, doubling, swapping, killing and cutting the power.
 What is acknowledged is never lost, nothing is there twice, and what is missing is said.
 """
 
-import json
 import os
 import shutil
 import tempfile
