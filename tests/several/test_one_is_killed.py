@@ -13,8 +13,9 @@ from runs.models import Answer
 from tests.faults.check import assert_same_record
 from tests.faults.conftest import Undisturbed
 from tests.faults.house import AGENTS, Agent, token, until_acked_again
+from tests.faults.pages import LOG_IN
 from tests.faults.stories import LONG, long_answer
-from tests.faults.watcher import LOG_IN, Watcher
+from tests.faults.watcher import Watcher
 from tests.server_process import ServerProcess, run_on
 from tests.several import NEEDS_BOTH, until
 from tests.several.street import Street, cable_to, street
