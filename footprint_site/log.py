@@ -5,8 +5,28 @@ not read. So a traceback is printed with its places and the exceptions' types, w
 """
 
 import logging
+import time
 import traceback
 from types import TracebackType
+
+
+class SaidOnce(logging.Filter):
+    """For a library that tells the same trouble every second with all its places: once a minute, and its type."""
+
+    def __init__(self, seconds: float = 60.0) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._said: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        if now - self._said.get(record.msg, -self._seconds) < self._seconds:
+            return False
+        self._said[record.msg] = now
+        if record.exc_info and record.exc_info[0] is not None:
+            record.msg = f"{record.msg} ({record.exc_info[0].__name__})"
+            record.exc_info = None
+        return True
 
 
 class WithoutContent(logging.Formatter):

@@ -73,6 +73,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "footprint_site.database_away.DatabaseAway",
 ]
 
 ROOT_URLCONF = "footprint_site.urls"
@@ -203,11 +204,13 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"()": "footprint_site.log.WithoutContent"}},
+    "filters": {"once": {"()": "footprint_site.log.SaidOnce"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},
         "django.request": {"level": "ERROR"},  # a 404 is no news
+        "channels_redis.pubsub": {"filters": ["once"]},  # while Redis is away
         "footprint": {"level": os.environ.get("FOOTPRINT_LOG") or "INFO"},
     },
 }
