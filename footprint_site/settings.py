@@ -91,6 +91,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "footprint_site.database_away.DatabaseAway",
     "axes.middleware.AxesMiddleware",  # last: it answers for a log-in that is closed
 ]
 
