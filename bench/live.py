@@ -83,7 +83,11 @@ class Took:
     def row(self) -> tuple[object, ...]:
         pages = len(self.seen.pages)
         return (
-            *(percentile(self.waits, 0.5), percentile(self.waits, 0.99), max(self.waits)),
+            *(
+                (percentile(self.waits, 0.5), percentile(self.waits, 0.99), max(self.waits))
+                if self.waits
+                else (None,) * 3
+            ),
             f"{len(self.waits):,} of {len(self.waits) + self.missing:,}",
             *(self.seen.frames / pages / self.seconds, self.seen.bytes / 1000 / max(1, self.seen.frames)),
             f"{self.cpu_share:.0%}",
@@ -95,14 +99,14 @@ def one_round(options: argparse.Namespace, size: int, seed: int) -> Took:
     with bench_server(database=options.database) as server:
         agent = PacedAgent(server, seed)
         sessions = people_of(server)
-        with agent.telling() as key_and_slug:  # noqa: SIM117 - the watchers need what the agent told
-            with watchers(server.process.url, *key_and_slug, sessions, size) as seen:
-                agent.go()
-                time.sleep(WARM_UP_S)
-                began, before = time.monotonic(), server.use().cpu_s
-                time.sleep(seconds)
-                ended, after = time.monotonic(), server.use().cpu_s
-                time.sleep(SETTLED_S)
+        url = server.process.url
+        with agent.telling() as (key, slug), watchers(url, key, slug, sessions, size) as seen:
+            agent.go()
+            time.sleep(WARM_UP_S)
+            began, before = time.monotonic(), server.use().cpu_s
+            time.sleep(seconds)
+            ended, after = time.monotonic(), server.use().cpu_s
+            time.sleep(SETTLED_S)
         waits, missing = waits_of(agent.sent, seen, began, ended)
         return Took(waits, missing, ended - began + SETTLED_S, seen, (after - before) / (ended - began))
 
@@ -121,16 +125,17 @@ def waits_of(sent: dict[int, float], seen: Seen, began: float, ended: float) -> 
 
 
 def figures_of(size: int, rounds: list[Took]) -> list[Figure]:
+    pages = f"{size} watcher{'s' if size > 1 else ''}"
+    if not all(took.waits for took in rounds):
+        return [Figure(f"live: event to page, {pages}", None, "ms", Bar(most=300), "a round without a row")]
     half = Samples(tuple(percentile(took.waits, 0.5) for took in rounds))
     most = Samples(tuple(percentile(took.waits, 0.99) for took in rounds))
     missing = sum(took.missing for took in rounds)
-    what = f"live: event to page, {size} watcher{'s' if size > 1 else ''}"
     note = f"{missing} rows never came" if missing else ""
-    usual = Bar(most=40) if size <= 100 else None
-    slow = Bar(most=120 if size <= 100 else 300)
+    of_half, of_most = (Bar(most=40), Bar(most=120)) if size <= 100 else (None, Bar(most=300))
     return [
-        Figure(f"{what}, p50", half.median, "ms", usual, note, half.spread),
-        Figure(f"{what}, p99", most.median, "ms", slow, note, most.spread),
+        Figure(f"live: event to page, {pages}, p50", half.median, "ms", of_half, note, half.spread),
+        Figure(f"live: event to page, {pages}, p99", most.median, "ms", of_most, note, most.spread),
     ]
 
 

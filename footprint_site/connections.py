@@ -23,6 +23,8 @@ from twisted.internet.interfaces import IPushProducer
 from twisted.web.http import HTTPChannel
 from zope.interface import implementer
 
+from footprint_site.text_frame import text_frame
+
 INBOX_BYTES = 1024 * 1024
 FIRST_FRAME_BYTES = 64 * 1024  # a hello, or what a page says it shows
 MOST_FRAGMENTS = 4096
@@ -148,6 +150,9 @@ class WebSocket(WebSocketProtocol):
             reason = (message.get("reason") or "").encode()[:LONGEST_REASON].decode(errors="ignore")
             self.sendCloseFrame(code=message.get("code") or 1000, reasonUtf8=reason.encode())
             self.regulate()
+            return
+        if message["type"] == "websocket.send" and message.get("text") and self.state == self.STATE_OPEN:
+            self.transport.write(text_frame(message["text"]))  # a quarter of what autobahn's way there costs
             return
         super().handle_reply(message)
 

@@ -1,8 +1,9 @@
 """Several server processes behind one port: started, started again when one dies, stopped in order.
 
 The parent binds the port and serves nothing. Each process inherits the listening socket, so connections wait in one
-queue and whichever process is free takes the next one (docs/decisions/010). Parent and process hold the two ends of a
-line: the process says on it when it serves, and whichever side is gone, however it went, the other one learns it.
+queue and whichever process is free takes the next one (docs/decisions/014-several-processes.md). Both sides hold
+the ends of a line: the process says on it when it serves, and whichever side is gone, however it went, the other
+one learns it.
 """
 
 from __future__ import annotations

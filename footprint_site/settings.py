@@ -3,7 +3,7 @@
 FOOTPRINT_DATA     folder of the database and the secrets (default: data/ beside manage.py)
 SECRET_KEY         default: made once, in <data>/secret-key
 DATABASE_URL       default: SQLite in <data>/footprint.sqlite3; postgres://... with the extra `scale`
-REDIS_URL          default: none, one process; redis://... joins several server processes (extra `scale`)
+REDIS_URL          default: none, one process; redis://... joins several: serve --processes N (extra `scale`)
 FOOTPRINT_HOSTS    host names this site answers to, with commas (default: this machine's own)
 FOOTPRINT_HTTPS    1 when browsers reach the site by https: secure cookies, HSTS, http is sent to https
 FOOTPRINT_HSTS_SUBDOMAINS  1: HSTS for every sub-domain too
@@ -91,6 +91,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "footprint_site.database_away.DatabaseAway",
     "axes.middleware.AxesMiddleware",  # last: it answers for a log-in that is closed
 ]
 

@@ -98,7 +98,7 @@ class Line:
 
     async def _keep(self) -> None:
         pause, layer = FIRST_PAUSE_S, _new_layer()
-        while True:
+        while not self._task.cancelling():  # the layer's own tidying up may swallow a cancellation
             line = _Open(layer)
             began = self.loop.time()
             try:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import queue
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -21,32 +20,19 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 
 from runs import measures
 from runs.announce import Changed
 from runs.intake.numbering import Batch, Item, Settled
 from runs.intake.settle import settle_project
 from runs.rules.kept import Refused
+from runs.store.trouble import CANCELLED, name_of, passes, state_of
 
 log = logging.getLogger("footprint.writer")
 
 MOST_ITEMS = 5_000  # in one transaction: bounds its length and a book's size
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
-# PostgreSQL's classes of trouble that pass: connection, resources, operator, rollback, not now, read only.
-PASSING_SQLSTATES = ("08", "53", "57", "40", "55", "25")
-# A statement that took longer than the database allows. What was too much in one transaction may fit in two, so this is
-# halved like what is rejected; but one event alone is never refused for it, it comes again.
-CANCELLED = "57014"
-# SQLite's: locked by others, no memory, read only, interrupted, no disk, full, cannot be opened.
-PASSING_SQLITE = frozenset(
-    [
-        *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM),
-        *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL),
-        sqlite3.SQLITE_CANTOPEN,
-    ]
-)
-
 Done = Callable[[Settled], None]
 
 
@@ -182,7 +168,7 @@ class Writer:
         except _GivenUp:
             raise
         except Exception as problem:
-            log.warning("A batch was rejected (%s); looking for the event", _name_of(problem))
+            log.warning("A batch was rejected (%s); looking for the event", name_of(problem))
             for brought in projects:
                 for one in brought:
                     self._settle_pieces(one)
@@ -221,14 +207,14 @@ class Writer:
                 self._halve(replace(batch, items=items[middle:]), told)
                 return
             item = items[0]
-            cancelled = _state_of(problem) == CANCELLED
+            cancelled = state_of(problem) == CANCELLED
             if cancelled or not isinstance(item, Item) or isinstance(item.read, Refused):
-                log.error("A batch cannot be settled (%s): its connection ends", _name_of(problem))
+                log.error("A batch cannot be settled (%s): its connection ends", name_of(problem))
                 self._break(batch)
                 told.end = "trouble"
                 return
             log.warning(
-                "Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, _name_of(problem)
+                "Event %s of stream %s is unstorable (%s)", item.seq, batch.stream_id, name_of(problem)
             )
             read = Refused("unstorable", "event: the database could not store it", _run_of(item))
             self._halve(replace(batch, items=[Item(item.seq, read)]), told)
@@ -256,13 +242,13 @@ class Writer:
                 with transaction.atomic():
                     result = function()
             except (DatabaseError, InterfaceError) as problem:
-                if not _passes(problem):
+                if not passes(problem):
                     raise
                 if since is None:
                     since = time.monotonic()
                     log.warning(
                         "The database cannot be written (%s): nothing is acknowledged until it can",
-                        _name_of(problem),
+                        name_of(problem),
                     )
                 connection.close()
                 if self._stopping.wait(pause):
@@ -284,29 +270,6 @@ def _settle_one(brought: list[_Brought]) -> tuple[list[Settled], Changed | None]
 
 def _run_of(item: Item) -> str | None:
     return getattr(getattr(item.read, "meta", None), "run_id", None)
-
-
-def _state_of(problem: BaseException) -> str | None:
-    """PostgreSQL's code, where it gave one."""
-    return getattr(problem.__cause__, "sqlstate", None)
-
-
-def _name_of(problem: BaseException) -> str:
-    """What it was, for the log: its type and the database's code, never its message."""
-    cause = problem.__cause__
-    code = getattr(cause, "sqlite_errorname", None) or _state_of(problem)
-    return f"{type(problem).__name__}, {code}" if code else type(problem).__name__
-
-
-def _passes(problem: Exception) -> bool:
-    """Whether it is the database's trouble and not what was brought. What is not known to be is the events'."""
-    cause = problem.__cause__
-    if isinstance(cause, sqlite3.Error):
-        return getattr(cause, "sqlite_errorcode", 0) & 0xFF in PASSING_SQLITE
-    state = _state_of(problem)
-    if state is None:  # psycopg itself: the connection broke
-        return isinstance(problem, OperationalError | InterfaceError)
-    return state.startswith(PASSING_SQLSTATES) and state != CANCELLED
 
 
 def now_ms() -> int:

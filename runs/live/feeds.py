@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
@@ -31,9 +32,9 @@ SHORTEST_S = 0.03
 LOOK_EVERY_S = 5.0
 """So often a feed looks by itself: a ring may be lost, a deadline may pass."""
 
-RESTS = 2.0
-"""A feed rests so many times as long as it took to read and to tell its pages: many pages or a busy server make all
-wait a little longer, and leave ingest its share."""
+RESTS = 1.0
+"""A feed rests so many times as long as the processor worked to read and to tell its pages: many pages make all wait a
+little longer, and leave ingest its share. What a source looks at seldom enough by itself is not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +156,9 @@ class Feed:
         async with announce.watch(self.project.id, slug=self.source.slug) as ear:
             rung: announce.Rung | None = None
             while True:
-                begun = loop.time()
+                begun, spent = loop.time(), 0.0
                 try:
-                    await self._look(all_of_it=rung is not None and (rung.people or rung.words))
+                    spent = await self._look(all_of_it=rung is not None and (rung.people or rung.words))
                 except (DatabaseError, InterfaceError) as problem:
                     if not self._failing:  # said once, however long it lasts
                         log.warning(
@@ -171,42 +172,46 @@ class Feed:
                     self._failing = False
                 if self.version is not None or self.gone:
                     self._first_look.set()
+                working = time.thread_time()
                 for _ in range(2):
                     await asyncio.sleep(0)  # the pages that were woken send what is new
-                took = loop.time() - begun
-                await asyncio.sleep(max(SHORTEST_S - took, took * RESTS))
+                spent += time.thread_time() - working
+                await asyncio.sleep(max(SHORTEST_S - (loop.time() - begun), spent * RESTS))
                 rung = await ear.next(LOOK_EVERY_S if self._due_s is None else max(self._due_s, SHORTEST_S))
                 if rung is not None and rung.people:
                     self._seats = {}
                     self._wake()  # who may see it may have changed, even where it has not
 
-    async def _look(self, *, all_of_it: bool) -> None:
+    async def _look(self, *, all_of_it: bool) -> float:
+        """Read and wake the pages when there is news. Processor seconds it took to read."""
         self._due_s = None
-        reading, found = await database_sync_to_async(self._read)(set(self._pages.values()), all_of_it)
+        spent: float
+        reading, found, spent = await database_sync_to_async(self._read)(set(self._pages.values()), all_of_it)
         if reading is None:
             self.gone = True
             self._wake()
-            return
-        if self._take(reading):
+        elif self._take(reading):
             self._seats = found
             self._wake()
+        return spent
 
     def _read(
         self, sittings: set[Sitting], all_of_it: bool
-    ) -> tuple[Reading | None, dict[Sitting, Seat | None]]:
-        """What is new, and, after it was read, who of these may still see it."""
+    ) -> tuple[Reading | None, dict[Sitting, Seat | None], float]:
+        """What is new, who of these may still see it (asked after it was read), and processor seconds."""
+        began = time.thread_time()
         stands = None if all_of_it else self.version
         reading = None if stands is None else self.source.read_quickly(stands)
         if reading is None:
             project = project_row(self.project.id)
-            if project is None:
-                return None, {}
-            self.project = project
-            reading = self.source.read(project, self.version, list(self.watched))
-        if reading is None or not (reading.parts or reading.rows):
-            return reading, {}
-        found = seats(sittings)
-        return reading, {sitting: found.get(sitting) for sitting in sittings}
+            if project is not None:
+                self.project = project
+                reading = self.source.read(project, self.version, list(self.watched))
+        found: dict[Sitting, Seat | None] = {}
+        if reading is not None and (reading.parts or reading.rows):
+            seated = seats(sittings)
+            found = {sitting: seated.get(sitting) for sitting in sittings}
+        return reading, found, 0.0 if self.source.looks_seldom else time.thread_time() - began
 
     def _take(self, reading: Reading) -> bool:
         """Keep what was printed; whether anything is new."""

@@ -19,6 +19,8 @@ TIMELINE_EVERY_S = 1.0
 SMALL_EVERY_S = 0.5
 """Sentences and counts change so often at most while an answer grows; its rows come as fast as a feed looks."""
 
+WHOLE_SHARE = 0.1  # of the processor's time at most goes into looking at a whole answer
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:
@@ -55,6 +57,10 @@ class Source(Protocol):
     @property
     def slug(self) -> str | None: ...
 
+    @property
+    def looks_seldom(self) -> bool:
+        """Whether it keeps its own measure of how often it looks at everything."""
+
     def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
         """The state now. Rows only where `since` leads here by changes alone."""
 
@@ -72,18 +78,21 @@ class Source(Protocol):
 class AnswerSource:
     """Looks at the whole every now and then, and in between at the rows alone: for a tenth of the work."""
 
+    looks_seldom = True
+
     def __init__(self, slug: str, role: str) -> None:
         self.slug: str | None = slug
         self._slug, self._operates = slug, Audience(role).operates
         self._look: Look | None = None
         self._looked_at = 0.0
+        self._small_every_s = SMALL_EVERY_S
         self._drawn_at = 0.0
         self._plot_is_due = False
         self._rows_through = 0
 
     def read(self, project: ProjectRow, since: Version | None, watched: Collection[str]) -> Reading | None:
         # The plot is the dear part and nobody reads it in a blink: once a second, and at the end.
-        now = time.monotonic()
+        now, working = time.monotonic(), time.thread_time()
         stands = reads_answer.find_version(project.id, self._slug)
         if stands is None:
             return None
@@ -104,12 +113,13 @@ class AnswerSource:
         after = reads_answer.find_version(project.id, self._slug)
         settled = after is not None and Version(after.epoch, after.version, after.words_version) == version
         self._rows_through = version.position
+        self._small_every_s = max(SMALL_EVERY_S, (time.thread_time() - working) / WHOLE_SHARE)
         due = self._drawn_at + TIMELINE_EVERY_S - now if self._plot_is_due else None
         return Reading(version, look.small, rows, look.page.seen.ending.ended, settled, due)
 
     def read_quickly(self, since: Version) -> Reading | None:
         look, now = self._look, time.monotonic()
-        if look is None or now - self._looked_at >= SMALL_EVERY_S:
+        if look is None or now - self._looked_at >= self._small_every_s:
             return None
         answer = look.material.answer
         stands = reads_answer.find_version(answer.project_id, self._slug)
@@ -123,7 +133,7 @@ class AnswerSource:
         self._rows_through = stands.version
         is_settled = stands.version == since.position
         owed = [self._drawn_at + TIMELINE_EVERY_S - now] if self._plot_is_due else []
-        owed += [] if is_settled else [self._looked_at + SMALL_EVERY_S - now]
+        owed += [] if is_settled else [self._looked_at + self._small_every_s - now]
         return Reading(since, (), rows, False, is_settled, min(owed, default=None))
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
@@ -136,6 +146,8 @@ class AnswerSource:
 
 
 class RunSource:
+    looks_seldom = False
+
     def __init__(self, slug: str, role: str) -> None:
         self.slug: str | None = slug
         self._slug, self._audience = slug, Audience(role)
@@ -179,6 +191,7 @@ class RunsSource:
     """The list: the rows that some page has in view, and whether there are newer runs."""
 
     slug: str | None = None
+    looks_seldom = False
 
     def __init__(self, role: str) -> None:
         self._audience = Audience(role)

@@ -8,6 +8,7 @@ from tests.faults.house import Agent, House, assert_promises_are_kept
 
 Record = dict[str, list[dict[str, Any]]]
 TRACEBACK = re.compile(rb'Traceback \(most recent|File "[^"]+", line \d+')
+UNEXPECTED = "(its message is not logged)"  # the log's mark of an exception that nobody caught
 # What another order of commits, or a note between the events, moves and nothing else.
 MOVED = re.compile(
     r"^(id|version|number)$|position$|_id$|_at$|^current_run$|^previous$|^retry_of$|^leg_of$|^roster$"
@@ -74,6 +75,7 @@ def assert_the_house_is_in_order(home: House, why: str | None, lines: tuple[int,
     assert home.database.problems() == []
     assert not TRACEBACK.search(home.cable.heard), "a client saw a traceback"
     log = home.said
+    assert not any(UNEXPECTED in line for line in log), "\n".join(log)
     if why is not None:
         found = [line for line in log if re.search(why, line)]
         assert lines[0] <= len(found) <= lines[1], "\n".join(log)

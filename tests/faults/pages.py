@@ -1,5 +1,8 @@
 """Open pages of a house, and what they must come to show."""
 
+import urllib.error
+import urllib.request
+
 from runs.models import Answer
 from tests.faults.house import SOON, House, until
 from tests.faults.watcher import Watcher
@@ -17,7 +20,7 @@ print(client.cookies["sessionid"].value)
 
 def open_answer(home: House, session: str) -> Watcher:
     """Open the page of the first project's only answer; returns when it shows something."""
-    watcher = Watcher(home.running.url, session, *address_of_answer(home))
+    watcher = Watcher(home.cable.url, session, *address_of_answer(home))
     assert watcher.shown.wait(SOON), "an open page was never shown anything"
     return watcher
 
@@ -46,6 +49,18 @@ def address_of_answer(home: House) -> tuple[str, str]:
     until(lambda: bool(home.database.rows(Answer, "slug", project=project)), "there is no answer")
     [(slug, key)] = home.database.rows(Answer, "slug", "project__key", project=project)
     return key, slug
+
+
+def get(home: House, session: str, place: str, key: str) -> tuple[int, str]:
+    """The status and the body of a page of the project with this key."""
+    request = urllib.request.Request(
+        f"{home.cable.url}/p/{key}/{place}", headers={"Cookie": f"sessionid={session}"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=SOON) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as answer:
+        return answer.code, answer.read().decode()
 
 
 def log_in(home: House) -> str:

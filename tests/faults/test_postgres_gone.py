@@ -11,6 +11,8 @@ from tests.faults.check import assert_nothing_was_lost
 from tests.faults.conftest import Undisturbed
 from tests.faults.house import AGENTS, TIMES, House, assert_promises_are_kept, house, until, until_acked_again
 from tests.faults.instances import OwnPostgres, own_postgres
+from tests.faults.pages import address_of_answer, assert_shows_what_there_is, get, log_in, open_answer
+from tests.faults.stories import long_answer
 
 GONE_S = 4.0 * TIMES
 
@@ -42,6 +44,31 @@ def test_postgres_crashes_and_comes_back(
         home.stop()
         assert_nothing_was_lost(home, agents, undisturbed(agents), why="The database cannot be written")
         assert any("can be written again" in line for line in home.said)
+
+
+def test_open_pages_outlive_postgres(tmp_path: Path, undisturbed: Undisturbed, postgres: OwnPostgres) -> None:
+    with house(tmp_path / "house", ["first"], database_url=postgres.url) as home:
+        agent = home.agent("first", lines=long_answer, pace=80)
+        agent.start()
+        until_acked_again([agent])
+        session = log_in(home)
+        watcher = open_answer(home, session)
+        key, _ = address_of_answer(home)
+        assert get(home, session, "runs/", key)[0] == 200
+
+        postgres.stop_at_once()
+        until(lambda: 1011 in watcher.closed_with, "an open page was left without a word")
+        status, body = get(home, session, "runs/", key)
+        assert status == 503
+        assert "The database cannot be reached" in body
+        postgres.start()
+
+        until_acked_again([agent])
+        agent.finish()
+        assert_shows_what_there_is(home, [watcher], session)
+        assert get(home, session, "runs/", key)[0] == 200
+        home.stop()
+        assert_nothing_was_lost(home, [agent], undisturbed([agent]), why="The database cannot be written")
 
 
 def test_a_statement_that_takes_too_long_is_nobodys_fault(

@@ -167,6 +167,7 @@ async def test_what_is_committed_while_a_feed_reads_reaches_who_comes_then(
 ) -> None:
     """Parts read before a commit and rows read after it: a page that stands at the older version lacks the row."""
     monkeypatch.setattr("runs.live.sources.SMALL_EVERY_S", 0.0)  # every look is at the whole
+    monkeypatch.setattr("runs.live.sources.WHOLE_SHARE", float("inf"))
     answer = record.drawn["running"].answer
     late = await opens("rhea", answer)
     read_small = answer_parts.read_small
