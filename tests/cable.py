@@ -82,10 +82,13 @@ class Cable:
                 except OSError:
                     _hang_up(client)
                     continue
+                with contextlib.suppress(OSError):  # it may be gone again already
+                    for end in (client, server):
+                        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 with self._lock:
                     self._pairs.add((client, server))
+                # From here on a reset may close both: what could fail would end the accepting of all others.
                 for source, target in ((client, server), (server, client)):
-                    source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     arguments = (source, target, (client, server))
                     threading.Thread(target=self._carry, args=arguments, daemon=True).start()
 
