@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec import to_builtins as plain
 
 from runs.rules.kept import Dropped, Kept, encode, keep, table
 from tests.js.node import RECORDINGS, run_node
@@ -166,4 +167,4 @@ def test_whatever_stands_in_a_field_the_dashboard_reads_the_same():
         if isinstance(directly, Dropped):
             assert out == "null", line[:500]
         else:
-            assert repr(keep(out)) == repr(directly), (line[:500], out[:500])
+            assert plain(keep(out)) == plain(directly), (line[:500], out[:500])
