@@ -35,7 +35,8 @@ def test_a_stream_that_moves_between_processes_resumes_exactly(
             until_acked_again([agent])
             time.sleep(choose.uniform(0, 0.2))
             cable.plug(port_of(built.servers[(move + 1) % 2]))
-            assert cable.cut(choose) == 1
+            # The last cut may have torn its connection only now: then there is none for a moment.
+            until(lambda: cable.cut(choose) == 1, "the agent did not connect again")
         until_acked_again([agent])
         agent.finish()
         for server in built.servers:
