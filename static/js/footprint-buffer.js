@@ -13,6 +13,7 @@ export class StreamBuffer {
   #cursor = 0;
   #bytes = 0;
   #restored = 0; // the last number an earlier page gave
+  #found = null; // what the storage held when this page began
 
   constructor({ name, key, maxBytes, maxEvents, storage, storageBytes }) {
     Object.assign(this, { name, key, maxBytes, maxEvents, storage, storageBytes });
@@ -135,6 +136,15 @@ export class StreamBuffer {
     }
   }
 
+  /** For a page that does not know yet whether the storage is its own: only where nobody else wrote since it looked. */
+  saveUnlessChanged() {
+    try {
+      if ((this.storage?.getItem(this.key) ?? null) === this.#found) this.save();
+    } catch {
+      // a storage that cannot be read is not written either
+    }
+  }
+
   forget() {
     try {
       this.storage?.removeItem(this.key);
@@ -150,7 +160,8 @@ export class StreamBuffer {
 
   #restore() {
     try {
-      const saved = JSON.parse(this.storage?.getItem(this.key) ?? "null");
+      this.#found = this.storage?.getItem(this.key) ?? null;
+      const saved = JSON.parse(this.#found ?? "null");
       if (saved === null) return false;
       const items = saved.lines.map(([from, to, line]) => ({ from, to, line, bytes: line === null ? 0 : byteLength(line) }));
       const { stream, instance, last, acked, declared } = saved;

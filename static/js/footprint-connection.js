@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 30_000;
 const SLOWED_WAIT_MS = 20_000; // the least after 4429, "too much at once"
 const STEADY_MS = 10_000; // a connection that lived this long was not a failure
 const QUIET_MS = 30_000; // the dashboard owes a word and says nothing: the connection is dead
-const CLAIM_WITHIN_MS = 1_000;
+const CLAIM_WITHIN_MS = 3_000; // a busy machine is slow to let go of a page that was left; events wait meanwhile
 const CLOSE_WITHIN_MS = 5_000;
 const TAKEN_OVER = 4409;
 const MOST_GHOSTS = 3;
@@ -120,7 +120,10 @@ export class Sender {
     return this.#status.state === "stopped" || this.#status.state === "closed";
   }
 
-  #onPageHide = () => this.flush();
+  #onPageHide = () => {
+    if (!this.#isClaimed) this.#buffer.saveUnlessChanged(); // left before it was known whose the storage is
+    this.flush();
+  };
 
   #push(line) {
     if (this.#isOver) return;

@@ -51,3 +51,24 @@ async def test_a_storage_that_is_behind_the_dashboard_never_gives_a_number_twice
     behind, anew, _ = server.streams.values()
     assert behind.events == {}
     assert in_order(anew.events) == [DECLARED, *kept_of(FILES[1])]
+
+
+async def test_a_page_left_before_the_storage_is_known_to_be_its_own_loses_nothing():
+    async with scripted_server() as server:
+        told = await start_node(
+            "left_early.mjs", url=server.url, files=[str(RECORDINGS / name) for name in FILES]
+        )
+    (stream,) = server.streams.values()
+    assert told["done"]["stream"] == told["left"]["stream"]
+    assert in_order(stream.events) == kept_of(*FILES)
+
+
+async def test_a_page_left_early_does_not_write_over_another_page():
+    async with scripted_server() as server:
+        told = await start_node(
+            "left_early.mjs", url=server.url, files=[str(RECORDINGS / name) for name in FILES], other="theirs"
+        )
+    (stream,) = server.streams.values()
+    assert told["held"] == "theirs"
+    assert told["done"]["stream"] != told["left"]["stream"]
+    assert in_order(stream.events) == kept_of(FILES[1])
