@@ -1,4 +1,4 @@
-"""No row without its parents: what the database itself does not check on the hot tables (runs/models.py)."""
+"""No row without its parents: what the database itself does not check on the hot tables (runs/models/came_in.py)."""
 
 from __future__ import annotations
 

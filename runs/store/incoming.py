@@ -1,7 +1,7 @@
 """What the writer reads and appends for incoming events, all under the project's lock.
 
 The caller has opened the transaction. `lock_project` takes the lock; everything else here expects it to be held.
-Positions are drawn from the project's counter; ids are `project.id << 40 | position` (see runs/models.py).
+Positions are drawn from the project's counter; ids are `project.id << 40 | position` (see runs/models).
 """
 
 from __future__ import annotations

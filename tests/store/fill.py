@@ -18,7 +18,7 @@ def fill(model, **said):
         if field.name in values or field.has_default() or field.null:
             continue
         if field.primary_key:
-            if model.__module__ == "runs.models" and _has_own_ids(model):
+            if model.__module__.startswith("runs.models.") and _has_own_ids(model):
                 values[field.name] = project.pk << ID_BITS | next(_n)
         elif isinstance(field, models.CharField | models.TextField):
             values[field.name] = "" if field.blank else f"x{next(_n)}"
