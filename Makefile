@@ -20,7 +20,7 @@ run:
 	$(PYTHON) manage.py demo
 
 test:
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n auto
 
 lint:
 	$(BIN)/ruff format --check .

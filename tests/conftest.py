@@ -10,10 +10,15 @@ from tests import requirements
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """People are made for nearly every test; a hash that is slow on purpose would be most of the suite's time."""
+    """People are made for nearly every test; a hash that is slow on purpose would be most of the suite's time.
+
+    What two test processes would share, each gets for itself."""
     from django.conf import settings
 
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # One Redis may serve several test processes at once; also the servers they start, which inherit the environment.
+    prefix = os.environ["FOOTPRINT_REDIS_PREFIX"] = f"footprint-tests-{os.getpid()}"
+    settings.CHANNEL_LAYERS["default"].get("CONFIG", {})["prefix"] = prefix
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

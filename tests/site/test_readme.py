@@ -15,7 +15,7 @@ def commands() -> list[str]:
 def test_the_readme_has_the_two_commands():
     look, test = commands()
     assert look.endswith("manage.py demo")
-    assert test.endswith("-m pytest")
+    assert test.endswith("-m pytest -n auto")
 
 
 def test_the_ci_runs_the_second_command():
