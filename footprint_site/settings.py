@@ -4,8 +4,8 @@ FOOTPRINT_DATA     folder of the database and the secrets (default: data/ beside
 SECRET_KEY         default: made once, in <data>/secret-key
 DATABASE_URL       default: SQLite in <data>/footprint.sqlite3; postgres://... with the extra `scale`
 REDIS_URL          default: none, one process; redis://... joins several: serve --processes N (extra `scale`)
-FOOTPRINT_REDIS_PREFIX  stands before every channel's name (default: footprint). Two installations that share a Redis need
-                   two: what is published there is heard in all its numbered databases
+FOOTPRINT_REDIS_PREFIX  stands before every channel's name (default: footprint). Two installations that share a
+                   Redis need two: what is published there is heard in all its numbered databases
 FOOTPRINT_HOSTS    host names this site answers to, with commas (default: this machine's own)
 FOOTPRINT_HTTPS    1 when browsers reach the site by https: secure cookies, HSTS, http is sent to https
 FOOTPRINT_HSTS_SUBDOMAINS  1: HSTS for every sub-domain too

@@ -134,7 +134,7 @@ class AnswerSource:
         is_settled = stands.version == since.position
         owed = [self._drawn_at + TIMELINE_EVERY_S - now] if self._plot_is_due else []
         owed += [] if is_settled else [self._looked_at + self._small_every_s - now]
-        return Reading(since, (), rows, False, is_settled, min(owed, default=None))
+        return Reading(since, (), rows, look.page.seen.ending.ended, is_settled, min(owed, default=None))
 
     def rows_since(self, project: ProjectRow, position: int) -> Sequence[tuple[int, Fragment]] | None:
         look = answer_parts.read_small(project, self._slug, self._operates, timeline=False)

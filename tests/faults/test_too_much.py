@@ -90,5 +90,5 @@ def test_what_a_full_buffer_gave_up_is_said(tmp_path: Path, undisturbed: Undistu
             home, [agent], undisturbed([agent]), why="were given up by their sender"
         )
         assert differing, "so many events were lost, and no answer differs"
-        # One that was on its way when it was given up may have arrived all the same.
-        assert lost - ROOM <= home.stream("first")["missing"] <= lost
+        # What was on its way when it was given up may have arrived all the same, a frame at every try.
+        assert 0 < home.stream("first")["missing"] <= lost

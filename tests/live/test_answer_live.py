@@ -45,6 +45,18 @@ async def test_a_page_that_shows_the_latest_is_sent_nothing(record: Record, open
     assert await page.is_quiet()
 
 
+async def test_what_is_finished_stays_so_when_something_else_of_its_run_comes(
+    record: Record, opens: Any
+) -> None:
+    """A ring right after the end is answered from the rows alone; that answer knows of the end too."""
+    answer = record.drawn["named"].answer
+    page = await opens("omar", answer)
+    await page.watch()
+    assert (await page.hear())["finished"]
+    await record.ring(answer)
+    assert await page.is_quiet()
+
+
 async def test_away_and_back_nothing_is_missing_and_nothing_twice(record: Record, opens: Any) -> None:
     answer = record.drawn["running"].answer
     page = await opens("rhea", answer)
