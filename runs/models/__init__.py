@@ -35,6 +35,7 @@ from runs.models.people import (
 from runs.models.record import (
     FACETS,
     Answer,
+    ChoiceCall,
     ChoiceRow,
     DeclaredName,
     Leg,
@@ -54,6 +55,7 @@ __all__ = [
     "ID_BITS",
     "LEAVING",
     "Answer",
+    "ChoiceCall",
     "ChoiceRow",
     "DeclaredName",
     "DisplayName",

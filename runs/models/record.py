@@ -294,6 +294,40 @@ class ChoiceRow(RecordRow):
         constraints = [models.UniqueConstraint(fields=["answer", "number"], name="one_choice_row_a_place")]
 
 
+class ChoiceCall(RecordRow):
+    """One model call as its tool-choice rows tell it: the reading before it, the outcome after it. For counting.
+
+    Narrow on purpose: pages count over a million of these. `number` is the place of its first row among the answer's.
+    """
+
+    answer = models.ForeignKey(Answer, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    number = models.PositiveIntegerField()
+    iteration = models.BigIntegerField()
+    at_ms = models.BigIntegerField()  # when its first row was received
+    reading = models.CharField(max_length=10, blank=True)  # "", pick, pick-error
+    reading_from = models.CharField(max_length=5, blank=True)  # "", row (full), event (counts only)
+    reply_from = models.CharField(max_length=5, blank=True)  # the same of its outcome; "": none is on record
+    chosen = models.CharField(max_length=256, null=True)
+    called = models.CharField(max_length=256, null=True)  # the first that was called
+    calls = models.PositiveIntegerField(default=0)
+    agrees = models.BooleanField(null=True)
+    confidence = models.FloatField(null=True)
+    narrowed = models.BooleanField(default=False)
+    skipped = models.CharField(max_length=12, blank=True)
+    missed = models.BooleanField(default=False)
+    latency_ms = models.BigIntegerField(null=True)
+    input_tokens = models.BigIntegerField(null=True)
+    output_tokens = models.BigIntegerField(null=True)
+    shape = models.TextField(blank=True)  # rules/choice_replay.py; "": it cannot be replayed
+    misses_to = models.PositiveIntegerField(default=0)  # of the shape
+    sure = models.PositiveSmallIntegerField(default=0)  # of the shape
+    menu = models.TextField(blank=True)  # until its outcome comes: what the shape is made of, as JSON
+
+    class Meta:
+        indexes = [models.Index(fields=["answer", "iteration"], name="choice_call_answer")]
+
+
 class Roster(RecordRow):
     """A delegation tool's declaration: its roster (or why it is not one), its pool's parts."""
 

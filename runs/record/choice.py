@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from runs.record import choice_calls
 from runs.record.answers import last_at, turn_at, unmatched
 from runs.record.entries import EventEntry
 from runs.record.names import see_tools
@@ -31,6 +32,7 @@ def row(book: Book, run: RunRow, entry: EventEntry) -> None:
         if names:
             see_tools(book, entry, names)
     _add_up(book, run, filed, entry)
+    choice_calls.take(book, filed, told, entry)
 
 
 def picked(book: Book, run: RunRow, entry: EventEntry) -> None:
@@ -40,6 +42,7 @@ def picked(book: Book, run: RunRow, entry: EventEntry) -> None:
         filed.narrowed = told.narrowed
         filed.skipped = told.narrowed_skipped or ""
         _add_up(book, run, filed, entry)
+        choice_calls.take(book, filed, told, entry)
 
 
 def failed(book: Book, run: RunRow, entry: EventEntry) -> None:
@@ -47,6 +50,7 @@ def failed(book: Book, run: RunRow, entry: EventEntry) -> None:
     filed = _file(book, run, entry, "pick-error", "event", told.iteration or 0)
     if filed is not None:
         _add_up(book, run, filed, entry)
+        choice_calls.take(book, filed, told, entry)
 
 
 def outcome(book: Book, run: RunRow, entry: EventEntry) -> None:
@@ -57,6 +61,7 @@ def outcome(book: Book, run: RunRow, entry: EventEntry) -> None:
         filed.missed = bool(told.missed)
         see_tools(book, entry, told.called)
         _add_up(book, run, filed, entry)
+        choice_calls.take(book, filed, told, entry)
 
 
 def _file(

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from runs.record.entries import Entry, EventEntry
 from runs.rules.kept import (
+    ChoiceFailed,
     ChoiceOutcome,
+    ChoicePicked,
     DelegationDeclared,
     DelegationRefused,
     DelegationSpawned,
@@ -74,8 +76,11 @@ def _of_event(wants: Wants, entry: EventEntry, key: tuple[int, str], begun: set[
     elif isinstance(body, ToolChoiceRow):
         for names in (body.offered, body.called, body.served, body.wire):
             wants.names |= set(names or ())
-    elif isinstance(body, ChoiceOutcome):
-        wants.names |= set(body.called)
+        wants.iterations.add(body.iteration)
+    elif isinstance(body, ChoicePicked | ChoiceFailed | ChoiceOutcome):
+        wants.iterations.add(body.iteration or 0)
+        if isinstance(body, ChoiceOutcome):
+            wants.names |= set(body.called)
     elif isinstance(body, ToolsDeclared):
         wants.declared |= {tool.name for tool in body.tools}
         wants.names |= {tool.name for tool in body.tools}

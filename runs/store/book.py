@@ -13,6 +13,7 @@ from runs.rules.vocabulary import Ending
 from runs.store.rows import (
     TABLES,
     AnswerRow,
+    ChoiceCallRow,
     DeclaredNameRow,
     LegRow,
     ProjectFacts,
@@ -45,6 +46,7 @@ class Book:
     answers: dict[int, AnswerRow] = field(default_factory=dict)
     answers_of_run: dict[int, list[AnswerRow]] = field(default_factory=dict)
     calls_of_answer: dict[int, list[ToolCallRow]] = field(default_factory=dict)
+    choice_calls: dict[tuple[int, int, int], list[ChoiceCallRow]] = field(default_factory=dict)
     waiting: dict[int, list[WaitingRow]] = field(default_factory=dict)
     rosters: list[RosterRow] = field(default_factory=list)
     seen: dict[str, SeenNameRow] = field(default_factory=dict)
@@ -85,6 +87,10 @@ class Book:
 
     def file_call(self, call: ToolCallRow) -> None:
         self.calls_of_answer.setdefault(call.answer_id, []).append(call)
+
+    def file_choice_call(self, call: ChoiceCallRow) -> None:
+        """Under its answer, run and iteration: nearly always one, in the order they came."""
+        self.choice_calls.setdefault((call.answer_id, call.run_id, call.iteration), []).append(call)
 
     def file_waiting(self, row: WaitingRow) -> None:
         self.waiting.setdefault(row.stream_id, []).append(row)

@@ -13,6 +13,7 @@ from django.db.models import F
 
 from runs.models import (
     Answer,
+    ChoiceCall,
     ChoiceRow,
     DeclaredName,
     DisplayName,
@@ -78,7 +79,7 @@ def forget_texts(project_id: int) -> int:
 
 
 # A project's rows, children first, so that each table goes in one statement where the database can.
-_RECORD = (Violation, Spawn, Roster, ChoiceRow, ToolCall, Leg, Answer, Run, Waiting, StreamMemory)
+_RECORD = (Violation, Spawn, Roster, ChoiceCall, ChoiceRow, ToolCall, Leg, Answer, Run, Waiting, StreamMemory)
 _NAMES = (SeenName, DeclaredName, DisplayName)
 _CAME_IN = (Text, Note, KeptEvent)
 _PEOPLES = (Token, Membership)

@@ -22,6 +22,7 @@ from runs.models import (
     ID_BITS,
     LEAVING,
     Answer,
+    ChoiceCall,
     ChoiceRow,
     KeptEvent,
     Leg,
@@ -76,6 +77,8 @@ def leave(project: Project, chain: Sequence[Run]) -> Deleted:
         _keep_declarations(project, pairs)
     _pass_over(project, runs)
     for some in chunks(answer_ids):
+        # Counted without their answers, so they go at once.
+        ChoiceCall.objects.filter(answer__in=some)._raw_delete("default")
         Answer.objects.filter(pk__in=some).update(epoch=F("epoch") + LEAVING)
     for some in chunks(run_ids):
         Run.objects.filter(pk__in=some).update(epoch=F("epoch") + LEAVING)

@@ -11,6 +11,7 @@ from runs.store.ask import among_ids, among_words, ask, ask_rows, listed
 from runs.store.book import NOTHING_YET, Book
 from runs.store.rows import (
     AnswerRow,
+    ChoiceCallRow,
     DeclaredNameRow,
     ProjectFacts,
     RosterRow,
@@ -48,6 +49,7 @@ class Wants:
     declared: set[str] = field(default_factory=set)
     delegations: set[str] = field(default_factory=set)
     last_runs: bool = False
+    iterations: set[int] = field(default_factory=set)  # of model calls that tool-choice rows are about
     last_turns: set[int] = field(default_factory=set)  # streams whose latest run's turns an event is about
 
 
@@ -129,6 +131,8 @@ def _load_turns(book: Book, wants: Wants) -> None:
             book.answers_of_run.setdefault(run_id, []).append(answer)
     _file_runs(book, {run_id for run_ids in legs.values() for run_id in run_ids})
     _load_calls(book, wants)
+    if wants.iterations:
+        _load_choice_calls(book, wants)
 
 
 def _add_legs(legs: dict[int, list[int]], answers: str, *parameters: object) -> None:
@@ -182,6 +186,15 @@ def _load_calls(book: Book, wants: Wants) -> None:
             calls.setdefault(call.id, call)
     for call in sorted(calls.values(), key=lambda c: (c.answer_id, c.number)):
         book.file_call(call)
+
+
+def _load_choice_calls(book: Book, wants: Wants) -> None:
+    """The model calls that rows of this batch are about, and the ones right before them."""
+    iterations = wants.iterations | {iteration - 1 for iteration in wants.iterations}
+    condition = f"{among_ids('answer_id')} AND {among_ids('iteration')}"
+    found = _rows(ChoiceCallRow, book, condition, listed(book.answers), listed(iterations))
+    for call in sorted(found, key=lambda c: c.id):
+        book.file_choice_call(call)
 
 
 def _rows(table: type[R], book: Book, condition: str, *parameters: object) -> list[R]:

@@ -203,6 +203,34 @@ class ChoiceRowRow(Row):
 
 
 @dataclass(slots=True)
+class ChoiceCallRow(Row):
+    table: ClassVar[str] = "runs_choicecall"
+    answer_id: int
+    run_id: int
+    number: int
+    iteration: int
+    at_ms: int
+    reading: str = ""
+    reading_from: str = ""
+    reply_from: str = ""
+    chosen: str | None = None
+    called: str | None = None
+    calls: int = 0
+    agrees: bool | None = None
+    confidence: float | None = None
+    narrowed: bool = False
+    skipped: str = ""
+    missed: bool = False
+    latency_ms: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    shape: str = ""
+    misses_to: int = 0
+    sure: int = 0
+    menu: str = ""
+
+
+@dataclass(slots=True)
 class RosterRow(Row):
     table: ClassVar[str] = "runs_roster"
     stream_id: int
@@ -281,6 +309,7 @@ TABLES: tuple[type[Row], ...] = (
     LegRow,
     ToolCallRow,
     ChoiceRowRow,
+    ChoiceCallRow,
     RosterRow,
     SpawnRow,
     ViolationRow,

@@ -79,7 +79,7 @@ def _changing(table: type[Row]) -> list[str]:
 def _type(annotation: str) -> str:
     """The type in PostgreSQL of a row's field, which JSON text is read as."""
     name = annotation.removesuffix(" | None")
-    return {"int": "bigint", "str": "text", "bool": "boolean"}[name]
+    return {"int": "bigint", "str": "text", "bool": "boolean", "float": "double precision"}[name]
 
 
 UPDATE = {

@@ -102,6 +102,7 @@ def test_killed_servers_and_cut_connections_leave_the_record_of_an_undisturbed_r
         "ToolCall",
         "Leg",
         "ChoiceRow",
+        "ChoiceCall",
         "Roster",
         "Spawn",
         "Violation",

@@ -13,6 +13,7 @@ from runs.intake import retention, service
 from runs.models import (
     LEAVING,
     Answer,
+    ChoiceCall,
     ChoiceRow,
     KeptEvent,
     Leg,
@@ -99,7 +100,7 @@ def nothing_hangs_on_what_is_gone(project: Project) -> None:
     positions = {pk & ((1 << 40) - 1) for pk in KeptEvent.objects.values_list("pk", flat=True)}
     assert set(Text.objects.values_list("position", flat=True)) <= positions
     runs, answers = (set(model.objects.values_list("pk", flat=True)) for model in (Run, Answer))
-    for model in (ToolCall, ChoiceRow, Leg):
+    for model in (ToolCall, ChoiceRow, ChoiceCall, Leg):
         assert set(model.objects.values_list("run", flat=True)) <= runs
         assert set(model.objects.values_list("answer", flat=True)) <= answers
 

@@ -148,7 +148,7 @@ def _number(row_id: int) -> int:
     return row_id & ((1 << ID_BITS) - 1)
 
 
-RECEIPTS = frozenset(["opened_ms", "last_ms", "ended_ms", "closed_ms", "received_ms"])
+RECEIPTS = frozenset(["at_ms", "opened_ms", "last_ms", "ended_ms", "closed_ms", "received_ms"])
 REFERENCES = frozenset(
     ["run_id", "answer_id", "current_run", "leg_of", "previous", "retry_of", "spawn_id", "roster"]
 )

@@ -29,7 +29,7 @@ TOLD = 2_000  # events of each agent, as fast as they are taken
 ORDER = re.compile(
     r"^(id|version|position|epoch)$|_position$|_id$|_at$|^current_run$|^previous$|^leg_of$|^retry_of$|^roster$"
 )
-TABLES = ("Run", "Answer", "ToolCall", "Leg", "ChoiceRow", "Spawn", "Violation", "Text")
+TABLES = ("Run", "Answer", "ToolCall", "Leg", "ChoiceRow", "ChoiceCall", "Spawn", "Violation", "Text")
 
 
 def test_two_processes_fed_one_project_at_once_make_the_record_of_one(tmp_path: Path) -> None:
