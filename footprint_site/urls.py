@@ -24,6 +24,7 @@ urlpatterns = [
     path("p/<str:key>/", include("runs.pages.answer")),
     # What operators look after.
     path("p/<str:key>/tools/", include("runs.pages.tools")),
+    path("p/<str:key>/tool-choice/", include("runs.pages.tool_choice")),
     path("p/<str:key>/rosters/", include("runs.pages.rosters")),
     # What admins look after.
     path("p/<str:key>/connect/", include("runs.pages.connect")),

@@ -203,6 +203,18 @@ class Pen:
         answer.choice_rows = number
         answer.save()
 
+    def counted(self, answer: models.Answer, iteration: int, **said: Any) -> None:
+        """The same call as it is counted."""
+        models.ChoiceCall.objects.create(
+            **self.row(),
+            answer=answer,
+            run_id=answer.current_run,
+            number=2 * iteration - 1,
+            iteration=iteration,
+            at_ms=answer.opened_ms + 100 * iteration,
+            **said,
+        )
+
     def sees(self, *tools: str) -> None:
         for tool in tools:
             models.SeenName.objects.create(
@@ -341,6 +353,25 @@ def _choices(pen: Pen) -> Story:
         "served": offered, "narrowedSkipped": "unavailable",
     }  # fmt: skip
     pen.choice(answer, "pick-error", 4, error, skipped="unavailable")
+    read = {"reading": "pick", "reading_from": "row", "chosen": LOOK_UP, "confidence": 0.81, "latency_ms": 38}
+    told = read | {"reply_from": "row", "sure": 16}
+    pen.counted(
+        answer,
+        1,
+        **told,
+        called=SECRET,
+        calls=1,
+        agrees=False,
+        narrowed=True,
+        missed=True,
+        shape="3.3.3.16",
+        misses_to=2,
+    )
+    pen.counted(
+        answer, 2, **told, called=LOOK_UP, calls=1, agrees=True, skipped="after-miss", shape="3.3.1.16/2.16"
+    )
+    pen.counted(answer, 3, **told, skipped="too-few", shape="3.3.0.16")
+    pen.counted(answer, 4, reading="pick-error", reading_from="row", latency_ms=2_000, skipped="unavailable")
     pen.call(answer, LOOK_UP)
     pen.call(answer, DELEGATE)
 

@@ -17,6 +17,7 @@ THEME_COOKIE = "theme"
 _NAV = (
     ("runs", "Runs", Audience.READER),
     ("tools", "Tools", Audience.OPERATOR),
+    ("tool-choice", "Tool choice", Audience.OPERATOR),
     ("rosters", "Rosters", Audience.OPERATOR),
     ("connect", "Connect", Audience.ADMIN),
     ("ingest", "Ingest", Audience.ADMIN),
@@ -47,7 +48,7 @@ class Frame:
 
 
 def frame_for(visit: Visit, here: str) -> Frame:
-    """`here` is the navigation's item this page belongs to: runs, tools, rosters, connect or ingest."""
+    """`here` is the navigation's item this page belongs to: runs, tools, tool-choice, rosters, connect or ingest."""
     places = people.places_of(visit.user.pk, visit.user.is_superuser)
     return Frame(
         project=visit.project.name,

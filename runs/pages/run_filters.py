@@ -74,8 +74,8 @@ def settled(wanted: RunFilter, zone: str) -> dict[str, str]:
         "failed": "1" if wanted.failed else "",
         "incomplete": "1" if wanted.incomplete else "",
         "session": wanted.session,
-        "since": _local(wanted.since_ms, zone),
-        "until": _local(wanted.until_ms, zone),
+        "since": zones.local_field(wanted.since_ms, zone),
+        "until": zones.local_field(wanted.until_ms, zone),
         "missed": "1" if wanted.missed else "",
         "skipped": str(wanted.skipped),
         "violation": "1" if wanted.violation else "",
@@ -91,8 +91,8 @@ def reader_filters(wanted: RunFilter, visit: Visit) -> ReaderFilters:
         failed=wanted.failed,
         incomplete=wanted.incomplete,
         session=wanted.session,
-        since=_local(wanted.since_ms, zone),
-        until=_local(wanted.until_ms, zone),
+        since=zones.local_field(wanted.since_ms, zone),
+        until=zones.local_field(wanted.until_ms, zone),
     )
 
 
@@ -110,12 +110,6 @@ def operator_filters(wanted: RunFilter, visit: Visit, tools: dict[str, str]) -> 
 
 def _options(pairs: Iterable[tuple[str, str]], chosen: str) -> tuple[Option, ...]:
     return tuple(Option(value, label, value == chosen) for value, label in pairs)
-
-
-def _local(ms: int | None, zone: str) -> str:
-    """As a field for local date and time takes it, to the minute."""
-    said = None if ms is None else zones.moment(ms, zone)
-    return "" if said is None else said.replace(tzinfo=None).isoformat(timespec="minutes")
 
 
 def _plain(text: str, most: int) -> str:

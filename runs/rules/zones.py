@@ -31,3 +31,9 @@ def read_local(text: str, zone: str) -> int | None:
         return round((said if said.tzinfo else said.replace(tzinfo=zone_of(zone))).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def local_field(ms: int | None, zone: str) -> str:
+    """A time as a field for local date and time takes it, to the minute; empty where there is none."""
+    said = None if ms is None else moment(ms, zone)
+    return "" if said is None else said.replace(tzinfo=None).isoformat(timespec="minutes")

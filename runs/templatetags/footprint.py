@@ -5,6 +5,7 @@
     {% clock ms %}        14:02:09                 a moment within a page that says the day
     {% state member %}    mark + word + colour of any word of rules/vocabulary.py
     {{ ms|duration }}     1.2 s                    in words; "not recorded", "unknown"
+    {{ share|percent }}   81 %                     of a share from 0 to 1; "not recorded"
     {% state member word %}    the same mark and colour with another word ("running" for an open call)
     {% count number "ok" %}    how many calls came to an outcome, with its mark and colour
 
@@ -54,6 +55,11 @@ def _moment(context: template.Context, ms: int | None, looks: str) -> SafeString
 @register.filter
 def duration(ms: object) -> str:
     return words.duration_words(ms)
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    return words.NOT_RECORDED if share is None else f"{share:.0%}".replace("%", " %")
 
 
 @register.simple_tag

@@ -37,6 +37,7 @@ SHOTS = (
     ("answer", "rhea", 1.3),
     ("answer-operator", "omar", 1.15),
     ("tools", "ada", 1.0),
+    ("tool-choice", "omar", 1.3),
     ("rosters", "omar", 1.0),
     ("connect", "ada", 1.0),
 )

@@ -17,7 +17,15 @@ LONG = "internal_" + "w" * 240
 
 PLACES = {
     "rhea": ["runs/", "runs/?failed=1", "run", "answer", "nothing/"],
-    "omar": ["runs/?violation=1", "run", "answer", "answer/events/", "tools/", "rosters/"],
+    "omar": [
+        "runs/?violation=1",
+        "run",
+        "answer",
+        "answer/events/",
+        "tools/",
+        "tool-choice/?top=1",
+        "rosters/",
+    ],
     "ada": [
         "tools/",
         f"tools/one/?tool={REFUND}",

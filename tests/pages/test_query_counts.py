@@ -41,6 +41,8 @@ COUNTS: dict[str, tuple[int | None, int]] = {
     "answers/{answer}/events/": (None, 7),
     "tools/": (None, 6),
     "tools/one/?tool=lookup_order_zz": (None, 7),
+    "tool-choice/": (None, 10),
+    "tool-choice/?floor=70&top=1&agent=agent_zz": (None, 11),
     "rosters/": (None, 13),
 }
 
@@ -90,6 +92,9 @@ def _grow(people: People, answer: models.Answer) -> None:
     for iteration in range(10, 30):
         menu = {"offered": [LOOK_UP], "served": [LOOK_UP], "narrowed": True}
         pen.choice(answer, "pick", iteration, menu, narrowed=True)
+        pen.counted(
+            answer, iteration, reading="pick", chosen=LOOK_UP, narrowed=True, shape="3.3.2.0", misses_to=1
+        )
     run = answer.run
     for _ in range(30):
         pen.call(pen.answer(run, "Again?", "Yes."), LOOK_UP, "error")

@@ -67,6 +67,7 @@ TABLE: dict[str, Row] = {
     "p/<str:key>/tools/": of("operator"),
     "p/<str:key>/tools/one/": of("operator", query="?tool=lookup_order_zz"),
     "p/<str:key>/tools/preview/": of("admin", query="?tool=lookup_order_zz&text=looking+up"),
+    "p/<str:key>/tool-choice/": of("operator"),
     "p/<str:key>/rosters/": of("operator"),
     "p/<str:key>/connect/": of("admin"),
     "p/<str:key>/connect/waiting/": of("admin", query="?after=0&token=1"),
