@@ -155,11 +155,14 @@ def _counted(project_id: int, epoch: int, wanted: ChoiceFilter, position: int) -
             )
         ),
         latencies=dict(_all("SELECT latency_ms, COUNT(*)", where, "latency_ms IS NOT NULL", "latency_ms")),
-        shapes={
-            read_shape(word): count
-            for word, count in _all("SELECT shape, COUNT(*)", where, "shape <> ''", "shape")
-        },
+        shapes=shapes(project_id, epoch, wanted),
     )
+
+
+def shapes(project_id: int, epoch: int, wanted: ChoiceFilter) -> dict[Shape, int]:
+    """How many calls have each shape: all that a what-if is made of."""
+    found = _all("SELECT shape, COUNT(*)", _where(project_id, epoch, wanted), "shape <> ''", "shape")
+    return {read_shape(word): count for word, count in found}
 
 
 def affected_answers(
@@ -238,7 +241,7 @@ def shapes_with(project_id: int, epoch: int, wanted: ChoiceFilter, always: froze
         *values,
     )
     readings: dict[tuple[int, int, int], tuple[str, str, _Body]] = {}
-    shapes: dict[tuple[int, int, int], Shape] = {}
+    earlier: dict[tuple[int, int, int], Shape] = {}
     counted: Counter[Shape] = Counter()
     for answer, run, iteration, kind, skipped, text in reversed(rows):
         at, body = (answer, run, iteration), _read_body(text)
@@ -248,16 +251,16 @@ def shapes_with(project_id: int, epoch: int, wanted: ChoiceFilter, always: froze
         kind, skipped, reading = readings.pop(at, ("", "", body))
         if reading.wire is None or reading.doors is None:
             continue
-        shapes[at] = shape_of(
+        earlier[at] = shape_of(
             wire=reading.wire,
             doors=always | set(reading.doors),
             ranked=[score["name"] for score in reading.ranked or () if score["name"] not in always],
             confidence=reading.confidence,
             called=body.called or (),
             held=kind == "pick-error" or skipped == "wrap-up",
-            before=shapes.get((answer, run, iteration - 1)),
+            before=earlier.get((answer, run, iteration - 1)),
         )
-        counted[shapes[at]] += 1
+        counted[earlier[at]] += 1
     return counted
 
 
