@@ -1,7 +1,7 @@
-"""Looks into the data of a server process from outside: `python -m tests.js.server_data begin` or `... record`.
+"""Looks into the data of a server process from outside: `python -m tests.js.server_data begin` or another verb.
 
 `begin` makes a project and prints a token of it; `record` prints the answers of every stream as JSON, by the name that
-the stream's sender chose.
+the stream's sender chose; `pages` prints each answer's page as JSON, as a reader and as an operator see it.
 """
 
 import json
@@ -20,6 +20,11 @@ def begin(data: Path) -> str:
 
 def record(data: Path) -> dict[str, list[dict[str, Any]]]:
     told: dict[str, list[dict[str, Any]]] = json.loads(_ask(data, "record"))
+    return told
+
+
+def pages(data: Path) -> list[dict[str, str]]:
+    told: list[dict[str, str]] = json.loads(_ask(data, "pages"))
     return told
 
 
@@ -53,8 +58,31 @@ def _answer(verb: str) -> str:
     if verb == "begin":
         return make_token(make_project())
     project = Project.objects.get()
+    if verb == "pages":
+        return json.dumps(_pages(project))
     streams = Stream.objects.filter(project=project).values_list("name", flat=True)
     return json.dumps({name.rpartition("-")[0]: answers_of(project, stream=name) for name in streams})
+
+
+def _pages(project: Any) -> list[dict[str, str]]:
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    from runs.models import Answer, Membership
+
+    browsers = {}
+    for role in ("reader", "operator"):
+        user = get_user_model().objects.create_user(role)
+        Membership.objects.create(project=project, user=user, role=role)
+        browsers[role] = Client(HTTP_HOST="127.0.0.1")
+        browsers[role].force_login(user)
+    return [
+        {
+            role: browser.get(f"/p/{project.key}/answers/{slug}/").content.decode()
+            for role, browser in browsers.items()
+        }
+        for slug in Answer.objects.order_by("id").values_list("slug", flat=True)
+    ]
 
 
 if __name__ == "__main__":
