@@ -7,6 +7,7 @@ Tool choice page says that. A message of which no word is known ranks nothing.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from math import exp
@@ -16,6 +17,9 @@ import bm25s
 
 from runs.classifiers.reply import question_of, reply_of
 from runs.rules.tool_choice import ClassifyRequest
+
+# It sets itself to tell every index that is built, in whatever log an agent keeps.
+logging.getLogger("bm25s").setLevel(logging.WARNING)
 
 MOST_MENUS: Final = 16  # a run's menus differ little: each is indexed once
 # look_up, lookUp and HTTPServer are words run together.

@@ -142,6 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="events as lines of JSON")
     parser.add_argument("--lexical", action="store_true", help="BM25 over the tools' own words")
+    parser.add_argument("--embedding", action="store_true", help="embeddings of the tools' own words")
     parser.add_argument("--chat", metavar="URL", help="a chat endpoint; its key is in OPENAI_API_KEY")
     parser.add_argument("--model", default="", help="the endpoint's model")
     parser.add_argument(
@@ -171,6 +172,10 @@ def _classifiers(options: argparse.Namespace) -> Iterator[tuple[str, Classifier]
         from runs.classifiers.lexical import Lexical
 
         yield "lexical", Lexical()
+    if options.embedding:
+        from runs.classifiers.embedding import Embedding
+
+        yield "embedding", Embedding()
     if options.chat:
         from runs.classifiers.chat import Chat
 

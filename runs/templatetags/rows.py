@@ -120,9 +120,10 @@ def call_row(context: template.Context, call: Any, more: Any = None) -> SafeStri
 
 def _behind(more: Any) -> SafeString:
     return _line(
-        '<span class="sub"><code>{}</code> <code class="muted">{}</code>{}{}{}</span>',
+        '<span class="sub"><code>{}</code> <code class="muted">{}</code>{}{}{}{}</span>',
         more.tool or "an end without a start",
         more.call_id,
+        _line(" <span>model call {}</span>", more.iteration) if more.iteration else "",
         _line(" <span>{}</span>", more.status.word) if more.status else "",
         _line(" <span>leg {}</span>", more.leg) if more.leg > 1 else "",
         _line(' <code class="muted">{}</code>', more.path) if more.path else "",

@@ -145,6 +145,7 @@ class TestInClosedForm:
         assert [call.called for call in page.replay.lacking] == ["tool_3"] * 5
         answer = people.browser("omar").get(page.replay.lacking[0].href)
         assert answer.status_code == 200
+        assert b"100 tokens in, 2 out" in answer.content
 
     def test_filters_combine(self, people: People) -> None:
         assert page_of(people, tool="tool_1").counted.calls == 25

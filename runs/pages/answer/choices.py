@@ -108,6 +108,7 @@ def model_call(step: Step, leg: int, said: Words, message: str) -> ModelCall:
         missed=wanted,
         confidence=_number(getattr(reading, "confidence", None)),
         latency=words.duration_words(getattr(reading, "latency_ms", None)),
+        tokens=_tokens(reading),
         classifier=_classifier(reading),
         failure=_failure(step.reading, reading, message),
     )
@@ -207,6 +208,13 @@ def _agreement(row: reads.ChoiceRecord | None, called: int, wanted: int) -> str:
 def _classifier(body: Any) -> str:
     who = getattr(body, "classifier", None)
     return "" if who is None else " · ".join(part for part in (who.name, who.model) if part)
+
+
+def _tokens(body: Any) -> str:
+    """Of a full row or of the framework's event."""
+    usage = getattr(body, "usage", None) or body
+    asked, answered = getattr(usage, "input_tokens", None), getattr(usage, "output_tokens", None)
+    return "" if asked is None or answered is None else f"{asked} tokens in, {answered} out"
 
 
 def _failure(row: reads.ChoiceRecord | None, body: Any, message: str) -> str:

@@ -186,6 +186,7 @@ class ModelCall:
     missed: tuple[str, ...]
     confidence: str
     latency: str
+    tokens: str  # what the reading cost; empty where the record does not say
     classifier: str
     failure: str
 
