@@ -1,4 +1,4 @@
-"""The process's one writer, its sweeper and its retention.
+"""The process's one writer, its sweeper, its retention and its second readings.
 
 `footprint_site` starts them with the server; a socket starts what it finds missing.
 """
@@ -12,6 +12,7 @@ import logging
 from runs import announce, measures
 from runs.announce import Changed
 from runs.intake.retention import Retention
+from runs.intake.second_readings import SecondReadings
 from runs.intake.settle import settle_notes
 from runs.intake.writer import Writer, now_ms
 from runs.record.sweep import silent_runs
@@ -32,11 +33,13 @@ class Service:
         self._rings: set[asyncio.Task[None]] = set()
         self._sweeper = self.loop.create_task(self._sweep())
         self._retention = self.loop.create_task(Retention(self.writer.call, self._ring).keep_on())
+        self._readings = self.loop.create_task(SecondReadings(self.writer.call).keep_on())
 
     def stop(self, timeout: float = 10.0) -> None:
         with contextlib.suppress(RuntimeError):  # its loop may have ended
             self.loop.call_soon_threadsafe(self._sweeper.cancel)
             self.loop.call_soon_threadsafe(self._retention.cancel)
+            self.loop.call_soon_threadsafe(self._readings.cancel)
         self.writer.stop(timeout)
 
     def _changed(self, changed: Changed) -> None:

@@ -46,6 +46,11 @@ class Project(models.Model):
     # Retention (runs/rules/retention.py); null keeps everything.
     keep_days = models.PositiveIntegerField(null=True, blank=True)
     keep_runs = models.PositiveIntegerField(null=True, blank=True)
+    # Second readings (runs/rules/second_reading.py): the dashboard's own, for runs that came without one. Empty: off.
+    second_reader = models.CharField(max_length=20, blank=True)
+    second_read_to = models.BigIntegerField(
+        default=0, editable=False
+    )  # answers opened up to here are looked at
     created_at = models.DateTimeField(auto_now_add=True)
     # Counters drawn under the lock.
     position = models.BigIntegerField(default=0, editable=False)

@@ -328,6 +328,31 @@ class ChoiceCall(RecordRow):
         indexes = [models.Index(fields=["answer", "iteration"], name="choice_call_answer")]
 
 
+class SecondReading(models.Model):
+    """What a classifier of the dashboard's made of one model call, after the fact. Apart from the run's own rows.
+
+    It hangs on what no rebuild changes: the answer's slug and the position of the model call's start.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    answer = models.CharField(max_length=26)  # slug
+    position = models.BigIntegerField()
+    iteration = models.BigIntegerField()
+    reader = models.CharField(max_length=20)
+    made_ms = models.BigIntegerField()
+    body = models.TextField()  # a pick or pick-error of rules/tool_choice.py as JSON, its source "dashboard"
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "answer", "position", "reader"], name="one_second_reading"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reader} {self.answer}"
+
+
 class Roster(RecordRow):
     """A delegation tool's declaration: its roster (or why it is not one), its pool's parts."""
 

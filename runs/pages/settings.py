@@ -19,9 +19,11 @@ from runs.announce import Changed, ring_from_sync
 from runs.pages.access import Audience, Visit, project_page
 from runs.pages.addresses import run_href
 from runs.pages.frame import show
+from runs.pages.run_filters import Option
 from runs.rules import retention
 from runs.rules.display_name import ecma_trim
 from runs.rules.retention import Limits
+from runs.rules.second_reading import READERS
 from runs.store import forget
 from runs.store.project_settings import ProjectSettings, problems_of, read_settings, save_settings
 from runs.store.reads_connect import is_run
@@ -46,6 +48,7 @@ class SettingsPage:
     retention: str  # what happens under the limits that are saved
     warning: str  # what saving would delete at once: it waits for the name
     zones: tuple[str, ...]
+    readers: tuple[Option, ...]
     back_href: str
     forget_href: str
     delete_href: str
@@ -166,6 +169,7 @@ def _typed(request: HttpRequest, now: ProjectSettings) -> tuple[ProjectSettings,
         allowed_origins=post.get("allowed_origins", "").replace("\r\n", "\n"),
         limits=Limits(numbers["keep_days"], numbers["keep_runs"]),
         events_per_day=numbers["events_per_day"],
+        second_reader=post.get("second_reader", ""),
         events_today=now.events_today,
     )
     return typed, problems
@@ -197,6 +201,9 @@ def _show(
         retention=retention.sentence(now.limits),
         warning=warning,
         zones=tuple(sorted(available_timezones())),
+        readers=tuple(
+            Option(name, words, name == shown.second_reader) for name, words in {"": "Off", **READERS}.items()
+        ),
         back_href=reverse("connect", args=[key]),
         forget_href=reverse("forget-texts", args=[key]),
         delete_href=reverse("delete-project", args=[key]),

@@ -25,6 +25,7 @@ from runs.models import (
     Project,
     Roster,
     Run,
+    SecondReading,
     SeenName,
     Spawn,
     Stream,
@@ -81,7 +82,7 @@ def forget_texts(project_id: int) -> int:
 # A project's rows, children first, so that each table goes in one statement where the database can.
 _RECORD = (Violation, Spawn, Roster, ChoiceCall, ChoiceRow, ToolCall, Leg, Answer, Run, Waiting, StreamMemory)
 _NAMES = (SeenName, DeclaredName, DisplayName)
-_CAME_IN = (Text, Note, KeptEvent)
+_CAME_IN = (SecondReading, Text, Note, KeptEvent)
 _PEOPLES = (Token, Membership)
 
 

@@ -30,6 +30,7 @@ from runs.models import (
     Project,
     Roster,
     Run,
+    SecondReading,
     SeenName,
     Spawn,
     StreamMemory,
@@ -80,6 +81,8 @@ def leave(project: Project, chain: Sequence[Run]) -> Deleted:
         # Counted without their answers, so they go at once.
         ChoiceCall.objects.filter(answer__in=some)._raw_delete("default")
         Answer.objects.filter(pk__in=some).update(epoch=F("epoch") + LEAVING)
+    for some in chunks({answer.slug for answer in answers}):
+        SecondReading.objects.filter(project=project, answer__in=some)._raw_delete("default")
     for some in chunks(run_ids):
         Run.objects.filter(pk__in=some).update(epoch=F("epoch") + LEAVING)
     return Deleted(

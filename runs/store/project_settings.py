@@ -14,6 +14,7 @@ from runs.rules.display_name import ecma_trim
 from runs.rules.origin import origins_problem, read_origins
 from runs.rules.plain_line import plain_line_problem
 from runs.rules.retention import MOST_DAYS, MOST_RUNS, NO_LIMITS, Limits, problem_of
+from runs.rules.second_reading import reader_problem
 from runs.rules.today import Today
 
 MAX_NAME_CHARS = 120
@@ -31,6 +32,7 @@ class ProjectSettings:
     allowed_origins: str  # one a line
     limits: Limits = NO_LIMITS  # what is kept of its runs
     events_per_day: int | None = None  # None: as many as come
+    second_reader: str = ""  # empty: no second readings
     events_today: int = 0  # kept of this day, counted under a limit only
 
     @property
@@ -55,6 +57,7 @@ def read_settings(project_id: int) -> ProjectSettings:
         allowed_origins=project.allowed_origins,
         limits=Limits(project.keep_days, project.keep_runs),
         events_per_day=project.events_per_day,
+        second_reader=project.second_reader,
         events_today=Today(project.events_per_day, project.day, project.day_events).kept(
             time.time_ns() // 1_000_000
         ),
@@ -82,6 +85,7 @@ def problems_of(settings: ProjectSettings) -> dict[str, str]:
         "events_per_day": None
         if settings.events_per_day is None or 1 <= settings.events_per_day <= MOST_A_DAY
         else f"The most events a day must be from 1 to {MOST_A_DAY}, or empty.",
+        "second_reader": reader_problem(settings.second_reader),
         "time_zone": None
         if settings.time_zone in available_timezones()
         else "The time zone must be one of the list, such as Europe/Berlin.",
@@ -97,8 +101,12 @@ def save_settings(project_id: int, settings: ProjectSettings) -> dict[str, str]:
     problems = problems_of(settings)
     if problems:
         return problems
-    Project.objects.select_for_update().get(pk=project_id)
+    project = Project.objects.select_for_update().get(pk=project_id)
+    if settings.second_reader != project.second_reader:
+        project.second_read_to = 0  # another reader reads from the first answer on
     Project.objects.filter(pk=project_id).update(
+        second_reader=settings.second_reader,
+        second_read_to=project.second_read_to,
         name=ecma_trim(settings.name),
         keep_text=settings.keep_text,
         silent_after_s=settings.silent_after_s,

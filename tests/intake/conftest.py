@@ -6,6 +6,7 @@ import pytest
 
 from runs.models import Project
 from tests.orphans import no_orphans as no_orphans
+from tests.people import people as people
 from tests.wire import make_project, make_token
 
 

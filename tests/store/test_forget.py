@@ -37,6 +37,8 @@ class Told:
         fill(m.ToolCall, **plain, tool="lookup", call_id="c1", state="closed", outcome="ok")
         fill(m.ChoiceRow, **plain, kind="pick", origin="row", body="{}")
         fill(m.ChoiceCall, **plain, reading="pick")
+        if epoch == 1 and not continues:
+            fill(m.SecondReading, project=self.project, answer=answer.slug, body="{}")
         spawn = fill(m.Spawn, **of, tool="delegate")
         fill(m.Violation, **of, spawn=spawn, tool="delegate", reason="undeclared_name")
         fill(m.Violation, **of, spawn=None, tool="delegate", reason="shape")
@@ -66,7 +68,18 @@ class Told:
         fill(m.DeclaredName, project=self.project, epoch=1, stream=self.stream, tool="lookup", text="Look up")
 
 
-OF_A_RUN = ("Run", "Answer", "Leg", "ToolCall", "ChoiceRow", "ChoiceCall", "Spawn", "Waiting", "Text")
+OF_A_RUN = (
+    "Run",
+    "Answer",
+    "Leg",
+    "ToolCall",
+    "ChoiceRow",
+    "ChoiceCall",
+    "SecondReading",
+    "Spawn",
+    "Waiting",
+    "Text",
+)
 
 
 def test_a_run_goes_with_its_whole_chain_and_every_row_of_it():

@@ -28,7 +28,7 @@ def test_calls_from_before_0004_get_the_place_of_the_run_that_opened_their_answe
     try:
         executor_of_steps().migrate([("runs", "0001_initial")])
     finally:
-        executor_of_steps().migrate([("runs", "0006_choice_calls")])
+        executor_of_steps().migrate([("runs", "0007_second_readings")])
     assert dict(ToolCall.objects.values_list("id", "run_position")) == told
     assert 0 not in told.values()
     assert dict(Run.objects.values_list("id", "facets")) == facets

@@ -11,10 +11,12 @@ from django.urls import reverse
 
 from runs.store import reads_answer as reads
 from runs.store.people import ProjectRow
+from runs.store.second_readings import of_answer
 from runs.store.words import read_words
 
 from .operator import MODEL_CALLS_DRAWN, Behind, event_list, model_calls, operator_answer
 from .reader import Asked, Material, reader_answer
+from .second import SHOWN
 from .shapes import EventList, ModelCall, OperatorAnswer, ReaderAnswer
 
 __all__ = [
@@ -120,6 +122,8 @@ def behind_of(material: Material) -> Behind:
         violations=reads.violations(answer.id),
         host=reads.host_check(answer, legs),
         model_events=reads.model_calls(answer, legs, MODEL_CALLS_DRAWN),
+        # An answer with rows of its own has none.
+        second=[] if answer.choice_rows else of_answer(answer.project_id, answer.slug, SHOWN),
     )
 
 

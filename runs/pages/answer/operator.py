@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -15,9 +15,11 @@ from runs.pages.timeline import Item, Timeline, timeline
 from runs.rules import words
 from runs.rules.vocabulary import Outcome, RosterReason, ToolStatus
 from runs.store import reads_answer as reads
+from runs.store.second_readings import SecondReading
 
 from .choices import model_call, steps
 from .reader import Material, ending_of, outcome_of, reader_answer, runs_of, seen_call
+from .second import second_readings
 from .shapes import (
     EventLine,
     EventList,
@@ -47,6 +49,7 @@ class Behind:
     violations: list[reads.ViolationRow]
     host: reads.HostCheck | None
     model_events: list[reads.EventRow]
+    second: list[SecondReading] = field(default_factory=list)
 
 
 def operator_answer(material: Material, behind: Behind, *, followed: bool = False) -> OperatorAnswer:
@@ -63,6 +66,7 @@ def operator_answer(material: Material, behind: Behind, *, followed: bool = Fals
         model_calls=shown.calls,
         model_calls_left=shown.left,
         model_calls_href=shown.more_href,
+        second_readings=second_readings(behind.second, material.calls, material.words),
         spawns=tuple(_spawn(spawn, material, behind) for spawn in behind.spawns),
         other_violations=tuple(_violation(row) for row in behind.violations if row.spawn_id not in spawned),
         host_check=_host_check(answer, behind.host),

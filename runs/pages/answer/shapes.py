@@ -192,6 +192,23 @@ class ModelCall:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondReadingSeen:
+    """What the dashboard's own classifier would have picked for one model call, beside what was called first.
+
+    `called` None: no call of it stands on this page."""
+
+    iteration: int
+    classifier: str
+    chosen: str
+    called: str | None
+    agrees: bool | None
+    confidence: str
+    failure: str
+    ranked: tuple[RankBar, ...]
+    made_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCalls:
     """A screen of model calls: where they go on, or a sentence on those that no screen has."""
 
@@ -257,6 +274,7 @@ class OperatorAnswer:
     model_calls: tuple[ModelCall, ...]
     model_calls_left: str
     model_calls_href: str
+    second_readings: tuple[SecondReadingSeen, ...]
     spawns: tuple[SpawnSeen, ...]
     other_violations: tuple[RosterViolation, ...]
     host_check: str
