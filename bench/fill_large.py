@@ -151,6 +151,14 @@ class _Pen:
                         agrees=None if kind == "pick" else True, body=json.dumps(body | {"iteration": step}),
                     )
                 )  # fmt: skip
+            self.rows.append(
+                models.ChoiceCall(
+                    **self._of(), answer=answer, run=answer.run, number=answer.choice_rows - 1, iteration=step,
+                    at_ms=self.now_ms + step * 90, reading="pick", reading_from="row", reply_from="row",
+                    chosen="tool_1", called="tool_1", calls=1, agrees=True, confidence=0.9, narrowed=True,
+                    latency_ms=40, shape="40.20.2.18", misses_to=1, sure=18,
+                )
+            )  # fmt: skip
             for kind, payload in _MODEL_CALL:
                 self._event(answer, kind, payload, self.now_ms + step * 90)
         answer.llm_calls = count
@@ -171,6 +179,7 @@ class _Pen:
         from runs import models
 
         for model in (
-            models.Run, models.Answer, models.Leg, models.ToolCall, models.ChoiceRow, models.KeptEvent, models.Text,
+            models.Run, models.Answer, models.Leg, models.ToolCall, models.ChoiceRow, models.ChoiceCall,
+            models.KeptEvent, models.Text,
         ):  # fmt: skip
             model.objects.bulk_create([row for row in self.rows if type(row) is model], batch_size=500)

@@ -81,7 +81,8 @@ class TopLine:
     """What serving the best N would have come to."""
 
     at: WhatIf
-    answers: int | None  # None: not counted for another always-serve list
+    characters: int | None  # about; None: no description is on record
+    answers: int
     href: str
     current: bool
 
@@ -92,6 +93,7 @@ class Replay:
     not_replayable: int
     newest_only: bool
     tops: tuple[TopLine, ...]
+    described: reads.Described | None
     top: int | None  # whose calls are listed
     lacking: tuple[CallRow, ...]
 
@@ -266,29 +268,39 @@ def _options(names: Iterable[str], chosen: str) -> tuple[Option, ...]:
 def _replay(visit: Visit, asked: Asked, counted: ToolChoice) -> Replay:
     of = (visit.project.id, visit.project.epoch)
     shapes: Mapping[Shape, int] = counted.shapes
+    with_always = None
     if asked.always:
-        shapes = reads.shapes_with(*of, asked.wanted, frozenset(asked.always))
+        with_always = reads.replay_with(
+            *of, asked.wanted, frozenset(asked.always), asked.twentieths, asked.top
+        )
+        shapes = with_always.shapes
     most = min(MOST_TOPS, max((shape.narrows_to for shape in shapes), default=0))
     tops = list(range(1, most + 1))
-    answers = {} if asked.always else reads.affected_answers(*of, asked.wanted, tops, asked.twentieths)
+    lacking: list[CallLine] = []
+    if with_always is not None:
+        answers, lacking = with_always.affected(tops), with_always.lacking
+    else:
+        answers = reads.affected_answers(*of, asked.wanted, tops, asked.twentieths)
+        if asked.top is not None:
+            lacking = reads.lacking(*of, asked.wanted, asked.top, asked.twentieths)
+    described = reads.described(visit.project.id)
     lines = tuple(
         TopLine(
             at,
-            answers.get(at.top),
+            None if described is None else round(at.saved * described.characters),
+            answers[at.top],
             asked.address(visit, top=at.top) + "#lacking",
             at.top == asked.top,
         )
         for at in what_if(shapes, tops, floor=asked.twentieths)
     )
-    lacking: list[CallLine] = []
-    if asked.top is not None and not asked.always:
-        lacking = reads.lacking(*of, asked.wanted, asked.top, asked.twentieths)
     return Replay(
         over=sum(shapes.values()),
         not_replayable=counted.calls - counted.replayable,
         newest_only=bool(asked.always),
         tops=lines,
-        top=None if asked.always else asked.top,
+        described=described,
+        top=asked.top,
         lacking=_rows(visit, lacking),
     )
 

@@ -15,14 +15,17 @@ from typing import Any, Final
 import msgspec
 from django.db import connection
 
-from runs.models import ID_BITS, Project
+from runs.models import ID_BITS, Answer, KeptEvent, Project
 from runs.rules.choice_replay import Shape, read_shape, shape_of
+from runs.rules.kept import decode_body
 from runs.store.ask import ask
 
 NEWEST: Final = 50
 """So many calls a list of them shows."""
 NEWEST_BODIES: Final = 20_000
 """So many of the newest rows are read for an always-serve list that was not the recorded one."""
+NEWEST_EVENTS: Final = 1_000
+"""So many events are looked through for tools' descriptions."""
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
 MOST_STEPS: Final = 60
@@ -216,12 +219,34 @@ def agents(project_id: int, epoch: int) -> list[str]:
     return sorted(agent for (agent,) in found if agent)
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Tools with a description among those lately offered: how many, and their characters on average."""
+
+    tools: int
+    characters: float
+
+
+def described(project_id: int) -> Described | None:
+    """Read from the newest events; None where no model call among them kept descriptions."""
+    low, high = _ids(project_id)
+    newest = KeptEvent.objects.filter(id__gt=low, id__lt=high).order_by("-id").values_list("type", "body")
+    lengths: dict[str, int] = {}
+    for kind, body in newest[:NEWEST_EVENTS]:
+        if kind == "stream.llm_start":
+            for tool in decode_body(kind, body).body.tools or ():
+                if tool.name and tool.description:
+                    lengths.setdefault(tool.name, len(tool.description))
+    return Described(len(lengths), sum(lengths.values()) / len(lengths)) if lengths else None
+
+
 class _Body(msgspec.Struct, rename="camel"):
     """What a replay with another always-serve list reads of a row's body."""
 
     wire: list[str] | None = None
     doors: list[str] | None = None
     ranked: list[dict[str, Any]] | None = None
+    chosen: str | None = None
     confidence: float | None = None
     called: list[str] | None = None
 
@@ -229,8 +254,24 @@ class _Body(msgspec.Struct, rename="camel"):
 _read_body = msgspec.json.Decoder(_Body).decode
 
 
-def shapes_with(project_id: int, epoch: int, wanted: ChoiceFilter, always: frozenset[str]) -> Counter[Shape]:
-    """The newest calls' shapes had `always` been served whatever the ranking, beside the recorded doors."""
+@dataclass(slots=True)
+class Replayed:
+    """The newest calls had other tools been served whatever the ranking. `worst`: answer's id -> the largest N at which
+    one of its calls lacks something; `lacking`: newest first, the calls that do at the N asked for."""
+
+    shapes: Counter[Shape]
+    worst: dict[int, int]
+    lacking: list[CallLine]
+
+    def affected(self, tops: list[int]) -> dict[int, int]:
+        """For each N: how many answers hold a call that would have missed."""
+        return {top: sum(most >= top for most in self.worst.values()) for top in tops}
+
+
+def replay_with(
+    project_id: int, epoch: int, wanted: ChoiceFilter, always: frozenset[str], floor: int, top: int | None
+) -> Replayed:
+    """`always` was served beside the recorded doors; `floor` in twentieths."""
     sql, values = _where(project_id, epoch, wanted)
     rows = ask(
         "SELECT answer_id, run_id, iteration, kind, skipped, body FROM runs_choicerow WHERE id > %s AND id < %s "
@@ -242,7 +283,8 @@ def shapes_with(project_id: int, epoch: int, wanted: ChoiceFilter, always: froze
     )
     readings: dict[tuple[int, int, int], tuple[str, str, _Body]] = {}
     earlier: dict[tuple[int, int, int], Shape] = {}
-    counted: Counter[Shape] = Counter()
+    told = Replayed(Counter(), {}, [])
+    lacking: list[tuple[int, int, str | None, str | None, float | None]] = []
     for answer, run, iteration, kind, skipped, text in reversed(rows):
         at, body = (answer, run, iteration), _read_body(text)
         if kind != "outcome":
@@ -251,17 +293,32 @@ def shapes_with(project_id: int, epoch: int, wanted: ChoiceFilter, always: froze
         kind, skipped, reading = readings.pop(at, ("", "", body))
         if reading.wire is None or reading.doors is None:
             continue
-        earlier[at] = shape_of(
+        called = body.called or []
+        shape = earlier[at] = shape_of(
             wire=reading.wire,
             doors=always | set(reading.doors),
             ranked=[score["name"] for score in reading.ranked or () if score["name"] not in always],
             confidence=reading.confidence,
-            called=body.called or (),
+            called=called,
             held=kind == "pick-error" or skipped == "wrap-up",
             before=earlier.get((answer, run, iteration - 1)),
         )
-        counted[earlier[at]] += 1
-    return counted
+        told.shapes[shape] += 1
+        if shape.sure >= floor and shape.misses_to:
+            told.worst[answer] = max(told.worst.get(answer, 0), shape.misses_to)
+            if top is not None and shape.misses_to >= top:
+                lacking.append((answer, iteration, reading.chosen, called[0], reading.confidence))
+    told.lacking = _newest_lines(lacking)
+    return told
+
+
+def _newest_lines(calls: list[tuple[int, int, str | None, str | None, float | None]]) -> list[CallLine]:
+    newest = calls[: -NEWEST - 1 : -1]
+    slugs = Answer.objects.in_bulk({call[0] for call in newest})
+    return [
+        CallLine(slugs[answer].slug, iteration, slugs[answer].opened_ms, chosen, called, confidence)
+        for answer, iteration, chosen, called, confidence in newest
+    ]
 
 
 # -- the questions' parts --

@@ -41,8 +41,8 @@ COUNTS: dict[str, tuple[int | None, int]] = {
     "answers/{answer}/events/": (None, 7),
     "tools/": (None, 6),
     "tools/one/?tool=lookup_order_zz": (None, 7),
-    "tool-choice/": (None, 10),
-    "tool-choice/?floor=70&top=1&agent=agent_zz": (None, 11),
+    "tool-choice/": (None, 11),
+    "tool-choice/?floor=70&top=1&agent=agent_zz": (None, 12),
     "rosters/": (None, 13),
 }
 

@@ -132,12 +132,36 @@ class TestInClosedForm:
         assert found[4] == (100, 600, 0, 0)
         assert found[9] == (100, 100, 0, 0)
 
+    def test_characters_are_told_where_descriptions_are_kept(self, people: People) -> None:
+        assert page_of(people).replay.described is None
+        token = make_token(people.northwind)
+        listed = [
+            {"name": "tool_0", "description": "x" * 30},
+            {"name": "tool_1", "description": "x" * 50},
+            {"name": "a"},
+        ]
+
+        async def story() -> None:
+            async with Wire(token, stream="another") as wire:
+                start = line("stream.llm_start", {"iteration": 1, "tools": listed}, run="run-0")
+                await send_all(wire, [start])
+
+        run(story)
+        replay = page_of(people).replay
+        assert replay.described is not None and replay.described.tools == 2
+        assert replay.tops[0].characters == 900 * 40
+        html = people.browser("omar").get(f"/p/{people.northwind.key}/tool-choice/").content.decode()
+        assert "Characters, about" in html and "had 40 each on average" in html
+
     def test_what_if_with_a_floor(self, people: People) -> None:
         assert tops(page_of(people, floor=70))[1] == (50, 450, 0, 0)
 
     def test_what_if_one_more_is_always_served(self, people: People) -> None:
         page = page_of(people, always="tool_1")
-        assert tops(page)[1] == (100, 800, 5, None)
+        assert tops(page)[1] == (100, 800, 5, 5)
+        assert [call.called for call in page_of(people, always="tool_1", top=1).replay.lacking] == [
+            "tool_3"
+        ] * 5
         assert page.replay.newest_only and page.replay.over == 100
 
     def test_the_calls_behind_a_figure(self, people: People) -> None:
