@@ -96,6 +96,8 @@ class Replay:
     described: reads.Described | None
     top: int | None  # whose calls are listed
     lacking: tuple[CallRow, ...]
+    older_href: str  # empty at the end of the list
+    newest_href: str  # empty on its first screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ class ToolChoicePage:
     missed: tuple[CallRow, ...]
     quiet: tuple[CallRow, ...]
     quiet_count: int
+    missed_href: str
     sure_percent: int
     replay: Replay
     plots: Mapping[str, Plot]
@@ -142,6 +145,7 @@ class Asked:
     floor: int  # percent
     always: tuple[str, ...]
     top: int | None
+    before: int | None = None  # the list of calls goes on before this one
 
     @property
     def twentieths(self) -> int:
@@ -214,6 +218,7 @@ def build(visit: Visit, query: QueryDict) -> ToolChoicePage:
         missed=_rows(visit, reads.missed(*of, asked.wanted)) if counted.missed else (),
         quiet=_rows(visit, quiet),
         quiet_count=quiet_count,
+        missed_href=reverse("runs", args=[visit.project.key]) + "?missed=1",
         sure_percent=round(SURE * 100),
         replay=replay,
         plots=_plots(steps, bins, replay, reasons),
@@ -239,7 +244,11 @@ def read_query(query: QueryDict, zone: str) -> Asked:
     names = [_plain(name.strip()) for name in query.get("always", "")[:10_000].split(",")]
     always = tuple(dict.fromkeys(name for name in names if name))[:MOST_ALWAYS]
     return Asked(
-        wanted, floor if floor in FLOOR_PERCENTS else 0, always, top if 0 < (top or 0) <= MOST_TOPS else None
+        wanted,
+        floor if floor in FLOOR_PERCENTS else 0,
+        always,
+        top if 0 < (top or 0) <= MOST_TOPS else None,
+        _number(query.get("before", ""), 18),
     )
 
 
@@ -257,7 +266,7 @@ def _filters(visit: Visit, asked: Asked, counted: ToolChoice) -> Filters:
             for percent in FLOOR_PERCENTS
         ),
         always=", ".join(asked.always),
-        narrow=asked != Asked(ChoiceFilter(), 0, (), asked.top),
+        narrow=asked != Asked(ChoiceFilter(), 0, (), asked.top, asked.before),
     )
 
 
@@ -271,7 +280,7 @@ def _replay(visit: Visit, asked: Asked, counted: ToolChoice) -> Replay:
     with_always = None
     if asked.always:
         with_always = reads.replay_with(
-            *of, asked.wanted, frozenset(asked.always), asked.twentieths, asked.top
+            *of, asked.wanted, frozenset(asked.always), asked.twentieths, asked.top, asked.before
         )
         shapes = with_always.shapes
     most = min(MOST_TOPS, max((shape.narrows_to for shape in shapes), default=0))
@@ -282,7 +291,7 @@ def _replay(visit: Visit, asked: Asked, counted: ToolChoice) -> Replay:
     else:
         answers = reads.affected_answers(*of, asked.wanted, tops, asked.twentieths)
         if asked.top is not None:
-            lacking = reads.lacking(*of, asked.wanted, asked.top, asked.twentieths)
+            lacking = reads.lacking(*of, asked.wanted, asked.top, asked.twentieths, asked.before)
     described = reads.described(visit.project.id)
     lines = tuple(
         TopLine(
@@ -302,7 +311,13 @@ def _replay(visit: Visit, asked: Asked, counted: ToolChoice) -> Replay:
         described=described,
         top=asked.top,
         lacking=_rows(visit, lacking),
+        older_href=_lacking_href(visit, asked, lacking[-1].id) if len(lacking) == reads.NEWEST else "",
+        newest_href=_lacking_href(visit, asked) if asked.before is not None else "",
     )
+
+
+def _lacking_href(visit: Visit, asked: Asked, before: int | None = None) -> str:
+    return asked.address(visit, top=asked.top, before=before or "") + "#lacking"
 
 
 def _rows(visit: Visit, lines: Iterable[CallLine]) -> tuple[CallRow, ...]:
@@ -398,8 +413,8 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else round(share * 100, 2)
 
 
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else None
+def _number(text: str, digits: int = 4) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
 
 
 def _plain(text: str) -> str:

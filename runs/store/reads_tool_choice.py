@@ -63,8 +63,9 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class CallLine:
-    """One model call of a list."""
+    """One model call of a list. `id` orders it."""
 
+    id: int
     answer: str  # slug
     iteration: int
     at_ms: int
@@ -185,9 +186,13 @@ def affected_answers(
     return {top: sum(count for most, count in found if most >= top) for top in tops}
 
 
-def lacking(project_id: int, epoch: int, wanted: ChoiceFilter, top: int, floor: int) -> list[CallLine]:
-    """The newest calls that would have lacked what was called, were the best `top` served."""
-    return _lines(project_id, epoch, wanted, "c.misses_to >= %s AND c.sure >= %s", top, floor)
+def lacking(
+    project_id: int, epoch: int, wanted: ChoiceFilter, top: int, floor: int, before: int | None
+) -> list[CallLine]:
+    """The calls that would have lacked what was called, were the best `top` served; newest first, before an id."""
+    older = "" if before is None else " AND c.id < %s"
+    values = [top, floor] if before is None else [top, floor, before]
+    return _lines(project_id, epoch, wanted, f"c.misses_to >= %s AND c.sure >= %s{older}", *values)
 
 
 def missed(project_id: int, epoch: int, wanted: ChoiceFilter) -> list[CallLine]:
@@ -269,12 +274,18 @@ class Replayed:
 
 
 def replay_with(
-    project_id: int, epoch: int, wanted: ChoiceFilter, always: frozenset[str], floor: int, top: int | None
+    project_id: int,
+    epoch: int,
+    wanted: ChoiceFilter,
+    always: frozenset[str],
+    floor: int,
+    top: int | None,
+    before: int | None,
 ) -> Replayed:
-    """`always` was served beside the recorded doors; `floor` in twentieths."""
+    """`always` was served beside the recorded doors; `floor` in twentieths; `lacking` begins before an id."""
     sql, values = _where(project_id, epoch, wanted)
     rows = ask(
-        "SELECT answer_id, run_id, iteration, kind, skipped, body FROM runs_choicerow WHERE id > %s AND id < %s "
+        "SELECT id, answer_id, run_id, iteration, kind, skipped, body FROM runs_choicerow WHERE id > %s AND id < %s "
         f"AND epoch = %s AND origin = 'row' AND answer_id IN (SELECT answer_id FROM runs_choicecall WHERE {sql}) "
         f"ORDER BY id DESC LIMIT {NEWEST_BODIES}",
         *_ids(project_id),
@@ -284,8 +295,8 @@ def replay_with(
     readings: dict[tuple[int, int, int], tuple[str, str, _Body]] = {}
     earlier: dict[tuple[int, int, int], Shape] = {}
     told = Replayed(Counter(), {}, [])
-    lacking: list[tuple[int, int, str | None, str | None, float | None]] = []
-    for answer, run, iteration, kind, skipped, text in reversed(rows):
+    lacking: list[_Lacking] = []
+    for row, answer, run, iteration, kind, skipped, text in reversed(rows):
         at, body = (answer, run, iteration), _read_body(text)
         if kind != "outcome":
             readings[at] = (kind, skipped, body)
@@ -306,18 +317,21 @@ def replay_with(
         told.shapes[shape] += 1
         if shape.sure >= floor and shape.misses_to:
             told.worst[answer] = max(told.worst.get(answer, 0), shape.misses_to)
-            if top is not None and shape.misses_to >= top:
-                lacking.append((answer, iteration, reading.chosen, called[0], reading.confidence))
+            if top is not None and shape.misses_to >= top and (before is None or row < before):
+                lacking.append((row, answer, iteration, reading.chosen, called[0], reading.confidence))
     told.lacking = _newest_lines(lacking)
     return told
 
 
-def _newest_lines(calls: list[tuple[int, int, str | None, str | None, float | None]]) -> list[CallLine]:
+_Lacking = tuple[int, int, int, str | None, str | None, float | None]
+
+
+def _newest_lines(calls: list[_Lacking]) -> list[CallLine]:
     newest = calls[: -NEWEST - 1 : -1]
-    slugs = Answer.objects.in_bulk({call[0] for call in newest})
+    slugs = Answer.objects.in_bulk({call[1] for call in newest})
     return [
-        CallLine(slugs[answer].slug, iteration, slugs[answer].opened_ms, chosen, called, confidence)
-        for answer, iteration, chosen, called, confidence in newest
+        CallLine(row, slugs[answer].slug, iteration, slugs[answer].opened_ms, chosen, called, confidence)
+        for row, answer, iteration, chosen, called, confidence in newest
     ]
 
 
@@ -364,7 +378,7 @@ def _lines(
 ) -> list[CallLine]:
     sql, of_filter = _where(project_id, epoch, wanted, "c.")
     found = ask(
-        "SELECT a.slug, c.iteration, c.at_ms, c.chosen, c.called, c.confidence FROM runs_choicecall c "
+        "SELECT c.id, a.slug, c.iteration, c.at_ms, c.chosen, c.called, c.confidence FROM runs_choicecall c "
         f"JOIN runs_answer a ON a.id = c.answer_id WHERE {sql} AND {condition} ORDER BY c.id DESC LIMIT {NEWEST}",
         *of_filter,
         *values,

@@ -171,6 +171,22 @@ class TestInClosedForm:
         assert answer.status_code == 200
         assert b"100 tokens in, 2 out" in answer.content
 
+    @pytest.mark.parametrize("always", ["", "tool_7"])
+    def test_every_affected_call_is_linked_screen_by_screen(
+        self, people: People, monkeypatch: pytest.MonkeyPatch, always: str
+    ) -> None:
+        monkeypatch.setattr("runs.store.reads_tool_choice.NEWEST", 7)
+        browser, href, found = people.browser("omar"), f"?top=1&always={always}", []
+        while href:
+            page = build(seen_by_omar(people), QueryDict(href.partition("?")[2].partition("#")[0]))
+            found += page.replay.lacking
+            href = page.replay.older_href
+        assert len(found) == 30
+        assert [call.called for call in found].count("tool_1") == 25
+        answers = {call.href for call in found}
+        assert len(answers) == 10
+        assert {browser.get(answer).status_code for answer in answers} == {200}
+
     def test_filters_combine(self, people: People) -> None:
         assert page_of(people, tool="tool_1").counted.calls == 25
         assert page_of(people, tool="tool_1", agent="nobody").counted.calls == 0
