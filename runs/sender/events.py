@@ -9,6 +9,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from runs.rules.json_types import ABSENT
+
 Event = dict[str, Any]
 Tools = Mapping[str, str] | Iterable[Mapping[str, Any]]
 """`{registered name: the app's words}`, or `[{"name", "displayName"?, "description"?}]`."""
@@ -61,15 +63,19 @@ def delegation_declared(
     has_factory: bool,
     static_pool: Iterable[Mapping[str, Any]] | None,
     inherited_surface: Iterable[Mapping[str, Any]] | None,
-    extra_tool_names: Iterable[Mapping[str, Any]] | None,
+    extra_tool_names: object,
 ) -> Event:
     payload = present(
         toolName=tool_name,
         hasFactory=has_factory,
         staticPool=_list(static_pool),
         inheritedSurface=_list(inherited_surface),
-        extraToolNames=_list(extra_tool_names),
     )
+    # A roster goes as it came: what is none is for the server to say, null too.
+    if extra_tool_names is not ABSENT:
+        if isinstance(extra_tool_names, Iterable) and not isinstance(extra_tool_names, str | Mapping):
+            extra_tool_names = list(extra_tool_names)
+        payload["extraToolNames"] = extra_tool_names
     return _event("footprint.delegation.declared", payload, meta)
 
 

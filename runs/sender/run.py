@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from runs.rules.json_types import ABSENT
 from runs.sender import events
 from runs.sender.events import Event, present
 
@@ -274,9 +275,9 @@ class Run:
         has_factory: bool = True,
         static_pool: Iterable[Mapping[str, Any]] | None = None,
         inherited_surface: Iterable[Mapping[str, Any]] | None = None,
-        extra_tool_names: Iterable[Mapping[str, Any]] | None = None,
+        extra_tool_names: object = ABSENT,
     ) -> None:
-        """What this delegation tool may hand to the agents it starts."""
+        """What this delegation tool may hand to the agents it starts. A roster that is left out is none."""
         event = events.delegation_declared(
             tool_name,
             self._meta(self._stage("run-configured")),
