@@ -26,6 +26,7 @@ urlpatterns = [
     path("p/<str:key>/tools/", include("runs.pages.tools")),
     path("p/<str:key>/tool-choice/", include("runs.pages.tool_choice")),
     path("p/<str:key>/rosters/", include("runs.pages.rosters")),
+    path("p/<str:key>/rosters/", include("runs.pages.roster_what_if")),
     # What admins look after.
     path("p/<str:key>/connect/", include("runs.pages.connect")),
     path("p/<str:key>/ingest/", include("runs.pages.ingest")),

@@ -14,10 +14,11 @@ from django.views.decorators.http import require_GET
 from runs.pages.access import Audience, Visit, project_page
 from runs.pages.addresses import answer_href
 from runs.pages.frame import show
+from runs.pages.roster_what_if import what_if_href
 from runs.rules.roster import DelegationPoolRow, ExtraToolDeclaration, delegation_pool_face
 from runs.rules.vocabulary import ContentClass, RosterReason
 from runs.store import reads_rosters
-from runs.store.reads_rosters import DeclaredRoster, Delegation, Refusal, ViolationRow
+from runs.store.reads_rosters import DeclaredRoster, Delegation, Refusal, ViolationGroup
 from runs.store.words import Words, read_words
 
 
@@ -49,12 +50,17 @@ class InjectedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ViolationLine:
+class GroupLine:
+    """Violations of one kind. `href`: the newest one's answer, None where it fits none."""
+
     reason: RosterReason | None
     offender: str
     sentence: str
-    href: str | None  # None: it fits no answer
-    received_ms: int
+    count: int
+    answers: int
+    first_ms: int
+    last_ms: int
+    href: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +85,9 @@ class DelegationTool:
     spawns: int
     counted_over: int  # the newest spawns that `injected` and `times` count
     violations: int
-    newest_violations: tuple[ViolationLine, ...]
+    groups: tuple[GroupLine, ...]
     refusals: tuple[RefusalLine, ...]
+    what_if_href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ def build(visit: Visit) -> RostersPage:
     of = (visit.project.id, visit.project.epoch)
     declared = {roster.tool: roster for roster in reads_rosters.latest_rosters(*of)}
     spawns, refusals = reads_rosters.newest_delegations(*of), reads_rosters.newest_refusals(*of)
-    violations, violation_counts = reads_rosters.newest_violations(*of), reads_rosters.count_violations(*of)
+    groups, violation_counts = reads_rosters.violation_groups(*of), reads_rosters.count_violations(*of)
     spawn_counts, words = reads_rosters.count_delegations(*of), read_words(*of)
     names = {*declared, *spawn_counts, *violation_counts, *(refusal.tool for refusal in refusals)}
     tools = [
@@ -111,7 +118,7 @@ def build(visit: Visit) -> RostersPage:
             declared.get(name),
             [spawn for spawn in spawns if spawn.tool == name],
             spawn_counts.get(name, 0),
-            [violation for violation in violations if violation.tool == name],
+            [group for group in groups if group.tool == name],
             violation_counts.get(name, 0),
             [refusal for refusal in refusals if refusal.tool == name],
         )
@@ -128,7 +135,7 @@ def _tool(
     declared: DeclaredRoster | None,
     spawns: list[Delegation],
     spawn_count: int,
-    violations: list[ViolationRow],
+    groups: list[ViolationGroup],
     violation_count: int,
     refusals: list[Refusal],
 ) -> DelegationTool:
@@ -148,16 +155,20 @@ def _tool(
         spawns=spawn_count,
         counted_over=len(spawns),
         violations=violation_count,
-        newest_violations=tuple(
-            ViolationLine(
-                RosterReason.known(row.reason),
-                row.offender,
-                row.sentence,
-                _href(key, row.answer),
-                row.received_ms,
+        groups=tuple(
+            GroupLine(
+                RosterReason.known(group.reason),
+                group.offender,
+                group.sentence,
+                group.count,
+                group.answers,
+                group.first_ms,
+                group.last_ms,
+                _href(key, group.answer),
             )
-            for row in violations
+            for group in groups
         ),
+        what_if_href=what_if_href(key, name),
         refusals=tuple(
             RefusalLine(_why_refused(row.reason), _href(key, row.answer), row.received_ms) for row in refusals
         ),

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, Max, Min, QuerySet
 
 from runs.models import ID_BITS, Roster, Spawn, Violation
 from runs.rules.roster import ExtraToolDeclaration, ToolProduct
 from runs.rules.vocabulary import ContentClass
 
 NEWEST_SPAWNS = 2_000  # what was injected is counted over this many
-NEWEST_VIOLATIONS = 100
+NEWEST_GROUPS = 200
 NEWEST_REFUSALS = 50
 
 
@@ -53,13 +53,19 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class ViolationRow:
+class ViolationGroup:
+    """Violations of one delegation tool by one reason and one offending name. `sentence` and `answer` (a slug, None
+    where it fits no answer) are the newest one's."""
+
     tool: str
     reason: str
     offender: str
+    count: int
+    answers: int
+    first_ms: int
+    last_ms: int
     sentence: str
     answer: str | None
-    received_ms: int
 
 
 def latest_rosters(project_id: int, epoch: int) -> list[DeclaredRoster]:
@@ -102,10 +108,35 @@ def count_delegations(project_id: int, epoch: int) -> Mapping[str, int]:
     return dict(spawns.values("tool").annotate(n=Count("id")).values_list("tool", "n"))
 
 
-def newest_violations(project_id: int, epoch: int) -> list[ViolationRow]:
-    rows = Violation.objects.filter(project_id=project_id, epoch=epoch).order_by("-position", "id")
-    columns = ("tool", "reason", "offender", "sentence", "answer__slug", "received_ms")
-    return [ViolationRow(*row) for row in rows.values_list(*columns)[:NEWEST_VIOLATIONS]]
+def violation_groups(project_id: int, epoch: int) -> list[ViolationGroup]:
+    """The groups with the newest violations, newest first."""
+    rows = Violation.objects.filter(project_id=project_id, epoch=epoch).order_by()
+    grouped = (
+        rows.values("tool", "reason", "offender")
+        .annotate(
+            n=Count("id"),
+            answers=Count("answer", distinct=True),
+            first=Min("received_ms"),
+            last=Max("received_ms"),
+            newest=Max("id"),
+        )
+        .order_by("-newest")[:NEWEST_GROUPS]
+    )
+    groups = list(grouped)
+    newest = {
+        pk: (sentence, slug)
+        for pk, sentence, slug in Violation.objects.filter(
+            pk__in=[group["newest"] for group in groups]
+        ).values_list("pk", "sentence", "answer__slug")
+    }
+    return [
+        ViolationGroup(
+            group["tool"], group["reason"], group["offender"], group["n"], group["answers"],
+            group["first"], group["last"], *newest[group["newest"]],
+        )
+        for group in groups
+        if group["newest"] in newest
+    ]  # fmt: skip
 
 
 def count_violations(project_id: int, epoch: int) -> Mapping[str, int]:

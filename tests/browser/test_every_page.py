@@ -25,6 +25,7 @@ PLACES = {
         "tools/",
         "tool-choice/?top=1",
         "rosters/",
+        "rosters/what-if/?tool=internal_delegate",
     ],
     "ada": [
         "tools/",

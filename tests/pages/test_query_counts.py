@@ -43,7 +43,8 @@ COUNTS: dict[str, tuple[int | None, int]] = {
     "tools/one/?tool=lookup_order_zz": (None, 7),
     "tool-choice/": (None, 11),
     "tool-choice/?floor=70&top=1&agent=agent_zz": (None, 12),
-    "rosters/": (None, 13),
+    "rosters/": (None, 14),
+    "rosters/what-if/?tool=delegate_zz": (None, 9),
 }
 
 

@@ -69,6 +69,7 @@ TABLE: dict[str, Row] = {
     "p/<str:key>/tools/preview/": of("admin", query="?tool=lookup_order_zz&text=looking+up"),
     "p/<str:key>/tool-choice/": of("operator"),
     "p/<str:key>/rosters/": of("operator"),
+    "p/<str:key>/rosters/what-if/": of("operator", query="?tool=delegate_zz"),
     "p/<str:key>/connect/": of("admin"),
     "p/<str:key>/connect/waiting/": of("admin", query="?after=0&token=1"),
     "p/<str:key>/connect/tokens/<int:token_id>/revoke/": posted("admin", 302),

@@ -81,3 +81,67 @@ def test_spawns_of_a_tool_that_declared_nothing(people, sample):
 
 def test_an_empty_project_says_what_comes_here(people):
     assert "No roster is on record yet" in people.browser("omar").get(address(people)).content.decode()
+
+
+def test_violations_are_grouped_by_what_and_why(people, sample):
+    first = m.Violation.objects.get()
+    said = {field.attname: getattr(first, field.attname) for field in first._meta.concrete_fields}
+    for n in (1, 2):
+        again = {"id": first.pk + 1_000 * n, "received_ms": first.received_ms + n, "answer_id": None}
+        m.Violation.objects.create(**said | again)
+    m.Violation.objects.create(**said | {"id": first.pk + 5_000, "reason": "undeclared_origin"})
+    page = people.browser("omar").get(address(people)).content.decode()
+    assert "3 times, in 1 answer" in page and "1 time, in 1 answer" in page
+    assert "It fits no answer on record." in page
+
+
+class TestWhatIf:
+    def address(self, people, tool=DELEGATE):
+        return f"{address(people)}what-if/?tool={tool}"
+
+    def judge(self, people, roster, status=200):
+        text = roster if isinstance(roster, str) else json.dumps(roster)
+        got = people.browser("omar").post(self.address(people), {"roster": text})
+        assert got.status_code == status
+        return got.content.decode()
+
+    def test_it_begins_with_the_roster_that_stands(self, people, sample):
+        page = people.browser("omar").get(self.address(people)).content.decode()
+        assert "1 of 1" in page
+        assert "delegate_zz injected a tool that answers to web_zz; no entry carries that name" in page
+
+    def test_a_proposal_is_judged_and_nothing_is_changed(self, people, sample):
+        before = m.Roster.objects.get().entries
+        page = self.judge(people, [{"name": "notes_zz"}, {"name": "web_zz"}, {"name": "spare_zz"}])
+        assert "none of 1" in page and "<code>spare_zz</code>" in page
+        assert "1 of 1" in self.judge(people, [])
+        assert m.Roster.objects.get().entries == before
+
+    def test_the_tight_one_covers_what_was_seen(self, people, sample):
+        page = people.browser("omar").get(self.address(people)).content.decode()
+        tight = page.split('aria-label="The tightest roster">')[1].split("</pre>")[0].replace("&quot;", '"')
+        assert json.loads(tight) == [
+            {"name": "notes_zz", "contentOrigin": "internal"},
+            {"name": "web_zz", "contentOrigin": "external"},
+        ]
+        assert "none of 1" in self.judge(people, tight)
+
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            ("", "this is not JSON"),
+            ("[" * 100_000, "at most 65536 characters"),
+            ("[" * 9_000, "this is not JSON"),
+            ("7", "must be a list"),
+            ('[{"name": "a"}, {"name": "a"}]', "Entry 2 of the roster carries a spelling"),
+            ('[{"name": "<script>alert(1)</script>", "contentOrigin": 7}]', "entry 1 of the roster"),
+        ],
+    )
+    def test_what_is_no_roster_is_said_in_a_sentence(self, people, sample, text, says):
+        page = self.judge(people, text, status=422)
+        assert says in page.replace("&#x27;", "'")
+        assert "<script>alert" not in page
+
+    def test_a_tool_that_is_not_on_record_is_not_there(self, people, sample):
+        assert people.browser("omar").get(self.address(people, "nobody")).status_code == 404
+        assert people.browser("rhea").get(self.address(people)).status_code == 404
