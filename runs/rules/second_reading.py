@@ -14,8 +14,8 @@ from runs.rules.tool_choice import Pick, PickResult
 
 SOURCE: Final = "dashboard"
 READERS: Final = {
-    "lexical": "Lexical: the words of the tools and of the question",
-    "embedding": "Embedding: what they mean, by a small model on this server",
+    "lexical": "Lexical: by the words they share",
+    "embedding": "Embedding: by what they mean",
 }
 """The classifiers a project may choose. Neither sends anything anywhere."""
 
